@@ -3,7 +3,7 @@
 python benchmarks/calls.py           # three lines for each model
 python benchmarks/calls.py --pairs   # also which packages and modules call each other most
 
-A call counts when a function of ours is called by a function of ours in another place, however many functions of
+A call counts when a function of this package calls one in another module, however many functions of
 Polars or SQLAlchemy lie between the two. Returning does not count. The lines for modules and for packages leave out
 what every package uses all the time: errors, rounding and _support.
 """
@@ -38,7 +38,7 @@ Calls = Counter[tuple[str, str]]
 
 
 def module_of(frame: FrameType) -> str | None:
-    """Return the module of ours that a frame executes; None if it is none of ours."""
+    """Return the module of this package that a frame executes; None for any other."""
     path = Path(frame.f_code.co_filename)
     return str(path.relative_to(SOURCE).with_suffix("")) if path.is_relative_to(SOURCE) else None
 
@@ -49,7 +49,7 @@ def package_of(module: str) -> str:
 
 
 def calls_in(action: Callable[[], Any]) -> Calls:
-    """Return how often each module of ours called into each other one while something was done."""
+    """Return the number of calls from each module of this package into each other one during an action."""
     calls: Calls = Counter()
 
     def watch(frame: FrameType, event: str, _: object) -> None:

@@ -31,12 +31,12 @@ import uvicorn
 from shiny import App, render, ui
 from htmltools import tags
 
-page = tags.div(tags.input(type="text", id="told", class_="shiny-input-text"), ui.output_ui("answer"))
+page = tags.div(tags.input(type="text", id="typed", class_="shiny-input-text"), ui.output_ui("answer"))
 
 def server(input, output, session):
     @render.ui
     def answer():
-        return tags.div(tags.p("You typed " + input.told(), class_="words"), class_="bar")
+        return tags.div(tags.p("You typed " + input.typed(), class_="words"), class_="bar")
 
 opened = socket.socket()
 opened.bind(("127.0.0.1", 0))
@@ -112,7 +112,7 @@ def typed(browser: Browser, address: str) -> float:
     page = browser.new_page()
     page.goto(address)
     page.wait_for_selector(".bar .words")
-    taken = answered(page, lambda number: page.evaluate(f"Shiny.setInputValue('told', '{number}')"))
+    taken = answered(page, lambda number: page.evaluate(f"Shiny.setInputValue('typed', '{number}')"))
     page.close()
     return taken
 

@@ -45,7 +45,7 @@ ROW = "x" * 1000
 MORE = "of eight processes to one"
 
 Work = Callable[[int], Any]
-"""Something to be done again and again; it is told how often it was done before."""
+"""Something to be done again and again; its argument is how often it was done before."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def frame() -> pl.DataFrame:
 
 def session(url: str, dataset: str) -> bdp.Session:
     """Open a session on a small table, so that the ledger is what takes time."""
-    told: dict[str, Any] = {"ledger": url, "dataset": dataset, "public": ["district"]}
-    return bdp.Session(frame(), bdp.Independent(), epsilon=1e6, separate_because="a benchmark", **told)
+    options: dict[str, Any] = {"ledger": url, "dataset": dataset, "public": ["district"]}
+    return bdp.Session(frame(), bdp.Independent(), epsilon=1e6, separate_because="a benchmark", **options)
 
 
 def same_total(number: int) -> bdp.Query:
@@ -238,7 +238,7 @@ def fill(url: str, dataset: str, questions: int, question: Callable[[int], bdp.Q
         state = ledger.state(dataset)
         with ledger._store(write=True) as books:
             for number in range(questions):
-                key = question(number).standing()
+                key = question(number).ledger_key()
                 charge = Charge(f"{number:064d}", key.fingerprint, key.to_dict(), 1e-3, {"epsilon": 1e-3})
                 entry = books.charge(dataset, charge)
                 books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-3})

@@ -52,7 +52,7 @@ def releases(session: bdp.Session) -> list[Callable[[], Any]]:
 
 def fill(ledger: Ledger, dataset: str, entries: int) -> None:
     """Write charges with their answers in one transaction, as releases write them one by one."""
-    key = bdp.Count("steps > 0", equals=True).standing()
+    key = bdp.Count("steps > 0", equals=True).ledger_key()
     state = ledger.state(dataset)
     with ledger._store(write=True) as books:
         for number in range(entries // 2):

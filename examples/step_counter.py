@@ -16,7 +16,7 @@ from bayesdp.queries import Count
 from bayesdp.rounding import shown_above
 from bayesdp.theorems.registry import theorem_named
 
-__all__ = ["ACTIVE", "Assumption", "activity_assumptions", "assumptions_text", "readme_table"]
+__all__ = ["ACTIVE", "AssumptionRow", "activity_assumptions", "assumptions_text", "readme_table"]
 
 ACTIVE = Count("steps > 0", equals=True)
 README_EPSILONS = (1.0, 5.0, 10.0, 20.0)
@@ -24,7 +24,7 @@ BETA = 0.05
 
 
 @dataclass(frozen=True)
-class Assumption:
+class AssumptionRow:
     """An assumption about the step counter: in words, as a model, and the theorem that uses it."""
 
     words: str
@@ -37,7 +37,7 @@ class Assumption:
         return [None if tau is None else Laplace(laplace_scale(ACTIVE, tau)).alpha(BETA) for tau in taus]
 
 
-def activity_assumptions() -> tuple[Assumption, ...]:
+def activity_assumptions() -> tuple[AssumptionRow, ...]:
     """Return the assumptions about the step counter, the strongest first."""
     chain = activity_chain()
     pairs = MarkovChain.from_counts(
@@ -47,19 +47,19 @@ def activity_assumptions() -> tuple[Assumption, ...]:
     one = OddsChain(known, length=chain.length, states=chain.states, gaps=True, state=chain.state)
     blocks = replace(one, odds=unknown, memory=2)
     return (
-        Assumption("plain DP: no two records are correlated", Independent(), "independent"),
-        Assumption("a Markov chain, its probabilities known and always the same", chain, "markov-mixing"),
-        Assumption(
+        AssumptionRow("plain DP: no two records are correlated", Independent(), "independent"),
+        AssumptionRow("a Markov chain, its probabilities known and always the same", chain, "markov-mixing"),
+        AssumptionRow(
             f"a chain, odds ratio of neighbours at most {shown_above(known, 4)}, whatever the hour", one, "odds-chain"
         ),
-        Assumption("the last two records matter, probabilities known and always the same", pairs, "markov-memory"),
-        Assumption(
+        AssumptionRow("the last two records matter, probabilities known and always the same", pairs, "markov-memory"),
+        AssumptionRow(
             f"the last two matter, odds ratio of pairs at most {shown_above(unknown, 4)}, whatever the hour",
             blocks,
             "odds-chain",
         ),
-        Assumption("the paper's bound for the known chain", chain, "markov-paper"),
-        Assumption("nothing: any of the 15,264 records may determine any other", chain, "general"),
+        AssumptionRow("the paper's bound for the known chain", chain, "markov-paper"),
+        AssumptionRow("nothing: any of the 15,264 records may determine any other", chain, "general"),
     )
 
 

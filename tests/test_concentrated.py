@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,8 +41,9 @@ def test_opendp_says_the_same(scale: float) -> None:
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    noise = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=scale)
-    profile = make_zCDP_to_approxDP(noise).map(1)
+    noise: Any = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=scale)
+    converted: Any = make_zCDP_to_approxDP(noise)
+    profile = converted.map(1)
     for tau in (0.01, 0.3, 1.0, 3.0):
         assert delta_of_rho(noise.map(1), tau) == pytest.approx(profile.delta(tau), rel=1e-9)
 
@@ -65,6 +67,9 @@ def test_extreme_values_stay_probabilities() -> None:
     assert delta_of_rho(100.0, 1.0) == 1
     assert 0 < delta_of_rho(1e-300, 1.0) < 1e-300
     assert delta_of_rho(1e300, 1e-3) == 1
+    assert 1e12 <= largest_rho(1e300, 0.5) <= 4e12
+    assert 1e12 <= largest_rho(1.0, 1.0) <= 4e12
+    assert largest_rho(1e-300, 5e-324) == 0 or delta_of_rho(largest_rho(1e-300, 5e-324), 1e-300) <= 5e-324
 
 
 def test_bad_input_is_one_clear_line() -> None:

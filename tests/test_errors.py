@@ -84,6 +84,12 @@ def test_a_broken_promise_never_states_more_than_was_shown() -> None:
     assert (broken.claimed, broken.lower_bound, broken.confidence, broken.evidence) == (1.0, 1.99999, 0.95, "audit")
 
 
+def test_a_broken_delta_never_states_more_than_was_shown() -> None:
+    broken = PromiseBrokenError(1.0, 1.3, 0.999, claimed_delta=1.55e-17, lower_delta=0.0091999)
+    assert "δ = 1.55e-17 at ε = 1 is claimed, but it is at least 0.00919 (" in str(broken)
+    assert (broken.claimed_delta, broken.lower_delta) == (1.55e-17, 0.0091999)
+
+
 def test_a_budget_says_what_is_missing() -> None:
     short = BudgetError(requested=2.0, remaining=0.5)
     assert short.difference == 1.5
@@ -100,6 +106,7 @@ def test_a_budget_says_what_is_missing() -> None:
         DoesNotApplyError("general", "no limit"),
         NoTheoremAppliesError([("general", "no limit")]),
         PromiseBrokenError(1.0, 2.5, 0.95),
+        PromiseBrokenError(1.0, 2.5, 0.95, claimed_delta=1e-6, lower_delta=0.01),
         BudgetError(1.0, 0.25),
         MissingDependencyError("pip install it"),
         UncertainError("gone"),

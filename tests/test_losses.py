@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bayesdp as bdp
-from bayesdp.advice.sensitivity import sensitivity_to_assumption, weaker_than
+from bayesdp.advice.sensitivity_to_assumption import sensitivity_to_assumption, weaker_than
 from bayesdp.calibration.calibrate import credible_epsilon, largest_tau, largest_taus, options
 from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import BayesDPError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
@@ -63,10 +63,10 @@ class DisguisedLoss(PureLoss):
     kind: ClassVar[str] = MadeUpLoss.kind
 
 
-class Stranger(bdp.Theorem):
+class AddedTheorem(bdp.Theorem):
     """A theorem that predates losses: it reads whatever it finds of a τ, and never refuses."""
 
-    name: ClassVar[str] = "stranger"
+    name: ClassVar[str] = "added"
     proof: ClassVar[str] = "nowhere"
     larger_units: ClassVar[bool] = True
 
@@ -86,7 +86,7 @@ class Stranger(bdp.Theorem):
         return epsilon - self.bound(model, spent)
 
 
-class Aware(Stranger):
+class Aware(AddedTheorem):
     """A theorem that declares the loss, but not beside others."""
 
     name: ClassVar[str] = "aware"
@@ -98,11 +98,11 @@ class Aware(Stranger):
 
 
 @pytest.fixture(autouse=True)
-def stranger() -> Iterator[Stranger]:
-    theorem = Stranger()
+def added() -> Iterator[AddedTheorem]:
+    theorem = AddedTheorem()
     bdp.register(theorem)
     yield theorem
-    bdp.unregister("stranger")
+    bdp.unregister("added")
 
 
 @pytest.fixture(params=[MadeUpLoss(0.5, 0.01), DisguisedLoss(0.5)], ids=["made-up", "disguised"])
@@ -118,12 +118,12 @@ def test_a_pure_loss_is_its_tau() -> None:
             PureLoss(bad)  # type: ignore[arg-type]
 
 
-def test_a_strangers_theorem_is_asked_about_pure_losses(stranger: Stranger) -> None:
-    assert stranger.epsilon(CHAIN, as_spend(COUNT, 0.25)) == 0.25
-    assert bdp.leakage(CHAIN, COUNT, tau=0.25).theorem in ("stranger", "independent")
+def test_an_added_theorem_is_asked_about_pure_losses(added: AddedTheorem) -> None:
+    assert added.epsilon(CHAIN, as_spend(COUNT, 0.25)) == 0.25
+    assert bdp.leakage(CHAIN, COUNT, tau=0.25).theorem in ("added", "independent")
 
 
-@pytest.mark.parametrize("theorem", [Stranger(), *theorems()], ids=lambda theorem: theorem.name)
+@pytest.mark.parametrize("theorem", [AddedTheorem(), *theorems()], ids=lambda theorem: theorem.name)
 def test_a_theorem_refuses_a_loss_it_does_not_declare(theorem: bdp.Theorem, spend: Spend) -> None:
     calls: list[Callable[[], object]] = [
         lambda: theorem.epsilon(CHAIN, spend),
@@ -161,7 +161,7 @@ def test_nothing_is_proven_wherever_theorems_are_asked(model: bdp.Model, spend: 
     for call in calls:
         with pytest.raises(NoTheoremAppliesError, match=REASON) as refused:
             call()
-        assert any(name.endswith("stranger") for name, _ in refused.value.reasons)
+        assert any(name.endswith("added") for name, _ in refused.value.reasons)
 
 
 def test_one_adversary_learns_nothing_that_is_proven_either(spend: Spend) -> None:
@@ -173,7 +173,7 @@ def test_rows_of_options_have_the_reason(spend: Spend) -> None:
     ((row,),) = options(CHAIN, COUNT, [1.0], spent=spend)
     assert row
     assert all(option.tau is None and not option.covered for option in row)
-    assert next(option.reason for option in row if option.theorem == "stranger") == REASON.replace("\\", "")
+    assert next(option.reason for option in row if option.theorem == "added") == REASON.replace("\\", "")
 
 
 def test_results_cached_for_pure_losses_are_not_used_for_others(spend: Spend) -> None:
@@ -229,7 +229,7 @@ def test_totals_add_up_pure_losses_and_keep_the_others(spend: Spend) -> None:
 
 
 def test_every_theorem_of_ours_covers_pure_losses_only_so_far() -> None:
-    assert all(theorem.losses == (PureLoss,) for theorem in theorems() if theorem.name != "stranger")
+    assert all(theorem.losses == (PureLoss,) for theorem in theorems() if theorem.name != "added")
 
 
 APPROXIMATE = ApproximateLoss(0.5, 1e-6)
@@ -280,9 +280,9 @@ def test_composition_is_what_is_proven_and_nothing_else() -> None:
     for several in ([PROFILE, PROFILE], [PROFILE, concentrated_one], [PROFILE, pure, concentrated_one]):
         with pytest.raises(InvalidInputError, match="nothing is proven here about a privacy profile together"):
             composed(several)
-    for stranger in (MadeUpLoss(0.5, 1e-6), DisguisedLoss(0.5)):
+    for unknown in (MadeUpLoss(0.5, 1e-6), DisguisedLoss(0.5)):
         with pytest.raises(InvalidInputError, match="nothing is proven here about a release that costs made-up"):
-            composed([stranger])
+            composed([unknown])
     with pytest.raises(InvalidInputError, match="promise nothing"):
         composed([ApproximateLoss(0.1, 0.6)] * 2)
 
@@ -309,13 +309,13 @@ def test_sums_are_rounded_up(losses: list[Loss]) -> None:
         (lambda: ConcentratedLoss(-0.1), "rho must be at least 0, not -0.1"),
         (lambda: ConcentratedLoss(0.1, 1.0), "delta must be below 1, not 1"),
         (lambda: PrivacyProfile(0.5, neighbours="replace"), "a profile must be a function"),  # type: ignore[arg-type]
-        (lambda: PrivacyProfile(lambda tau: tau / 1000, neighbours="replace"), "delta must not rise with tau"),
+        (lambda: PrivacyProfile(lambda tau: tau / 1000, neighbours="replace"), "a profile must not rise with tau"),
         (lambda: PrivacyProfile(lambda tau: 2.0, neighbours="replace"), r"must lie in \[0, 1\], not 2"),
         (lambda: PrivacyProfile(lambda tau: math.nan, neighbours="replace"), "must be a finite number, not nan"),
         (lambda: PrivacyProfile(lambda tau: 1 / 0, neighbours="replace"), "it raised ZeroDivisionError"),
         (lambda: PrivacyProfile(lambda tau: 0.1, neighbours="both"), 'must be "replace" or "add-remove"'),  # type: ignore[arg-type]
         (lambda: PrivacyProfile.from_opendp(3, neighbours="replace"), "expected a profile of OpenDP"),  # type: ignore[arg-type]
-        (lambda: under_replacement(ApproximateLoss(20.0, 1e-6), "add-remove"), "promises nothing for replacing one"),
+        (lambda: under_replacement(ApproximateLoss(20.0, 1e-6), "add-remove"), "guarantees nothing for replacing one"),
         (lambda: under_replacement(ConcentratedLoss(0.1, 1e-6), "add-remove"), "no conversion from adding or removing"),
     ],
 )
@@ -333,6 +333,7 @@ def test_a_profile_comes_from_a_measurement_of_opendp() -> None:
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    noise = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=8.0)
-    profile = PrivacyProfile.from_opendp(make_zCDP_to_approxDP(noise).map(1), neighbours="replace")
+    noise: Any = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=8.0)
+    converted: Any = make_zCDP_to_approxDP(noise)
+    profile = PrivacyProfile.from_opendp(converted.map(1), neighbours="replace")
     assert profile.delta_at(0.5) == pytest.approx(ConcentratedLoss(1 / 128).delta_at(0.5), rel=1e-9)

@@ -15,7 +15,7 @@ import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import PricedAssumption
-from bayesdp.advice.sensitivity import Sensitivity
+from bayesdp.advice.sensitivity_to_assumption import Sensitivity
 from bayesdp.models import ChainLayout
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.session.session import Session

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE, TESTS = ROOT / "src" / "bayesdp", ROOT / "tests"
 PACKAGES = [path.parent.relative_to(SOURCE) for path in sorted(SOURCE.glob("*/**/__init__.py"))]
 MODULES = [path.stem for path in sorted(SOURCE.glob("*.py")) if not path.stem.startswith("__")]
-ACROSS = {"benchmarks", "docs", "examples", "stranger"}
+ACROSS = {"benchmarks", "docs", "examples", "extension"}
 """Folders of tests that belong to no package."""
 
 

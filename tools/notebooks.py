@@ -55,7 +55,7 @@ def _cells(page: Path) -> Iterator[tuple[str, str]]:
             commands = "".join(_COMMAND.findall(block["body"])).strip()
             yield "code", f"%%bash{' --no-raise-error' if 'fails' in words else ''}\n{commands}"
         elif language != "text":
-            raise ValueError(f"{page.name}: nobody knows what a notebook has instead of a block of {language}")
+            raise ValueError(f"{page.name}: a notebook has no equivalent of a block of {language}")
     if end := rest[done:].strip():
         yield "markdown", end
 

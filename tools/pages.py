@@ -7,7 +7,7 @@ The blocks of a page are run in order, in one Python process and one empty folde
 
     ```python          is run; what it prints is shown by a ```text block right below it, if there is one
     ```console         lines after "$ " are run, by bash; below each stands what it prints
-    ```python NAME     is left alone: it needs a package of which nobody vouches that it is installed
+    ```python NAME     is left alone: it needs a package that may not be installed
 
 What depends on noise is not the same twice, so it stands in a block ```text noisy or ```console noisy. Noise is drawn
 from a seed here, and every number must be that of the page; only times and fingerprints stand for any other. With
@@ -146,15 +146,16 @@ def run(page: Path, folder: Path, by_bash: bool) -> list[Shown]:
 
 
 def _steady_noise() -> contextlib.AbstractContextManager[Any]:
-    """Draw the noise of this process from a seed for a while: for pages, whose data nobody has to protect."""
+    """Draw the noise of this process from a seed for a while: for pages, whose data need no protection."""
     from bayesdp.mechanisms import DiscreteLaplaceMechanism
+    from bayesdp.mechanisms.integers import checked_integers
 
     source = random.Random(0)
 
     def release(self: Any, values: Sequence[int]) -> tuple[int, ...]:
         return tuple(
             value + round(self.scale * (source.expovariate(1) - source.expovariate(1)))
-            for value in self._checked(values)
+            for value in checked_integers(values, self.dimension)
         )
 
     return mock.patch.object(DiscreteLaplaceMechanism, "release", release)
@@ -258,8 +259,8 @@ def main(arguments: Sequence[str]) -> int:
             shown = run(page.resolve(), Path(folder).resolve(), given.bash)
         if given.write:
             page.write_text(rewritten(page.read_text(encoding="utf-8"), shown), encoding="utf-8")
-        elif told := differences(shown):
-            print(f"{page} is not true:\n{told}")
+        elif differing := differences(shown):
+            print(f"{page} is not true:\n{differing}")
             status = 1
     return status
 

@@ -52,7 +52,7 @@ def main(attack: Callable[[bool], Iterable[Finding]], arguments: Sequence[str] |
 
 
 def opened(frame: object, model: bdp.Model, public: Sequence[str] = (), **options: Any) -> bdp.Session:
-    """Open a session that takes the columns in `public` for public, if this version of the library can be told so."""
+    """Open a session with these public columns, if this version of the library has that parameter."""
     if public and "public" in inspect.signature(bdp.Session).parameters:
         options["public"] = list(public)
     return bdp.Session(frame, model, **options)

@@ -256,7 +256,7 @@ def _masked(document: Any) -> Any:
 
 def _exception(error: BaseException) -> str:
     """Return the texts and all attributes of an exception and its causes."""
-    told = [type(error).__name__, "".join(traceback.format_exception(error))]
+    shown = [type(error).__name__, "".join(traceback.format_exception(error))]
     seen: set[int] = set()
     waiting: list[Any] = [error]
     while waiting:
@@ -265,18 +265,18 @@ def _exception(error: BaseException) -> str:
             continue
         seen.add(id(thing))
         if isinstance(thing, BaseException):
-            told.append(f"{type(thing).__name__}{thing.args!r}")
+            shown.append(f"{type(thing).__name__}{thing.args!r}")
             waiting += [thing.__cause__, thing.__context__, vars(thing), *thing.args]
         elif isinstance(thing, Mapping):
             waiting += [*thing.keys(), *thing.values()]
         elif isinstance(thing, list | tuple | set | frozenset):
             waiting += list(thing)
         elif hasattr(thing, "__dict__") and not isinstance(thing, type):
-            told.append(repr(thing))
+            shown.append(repr(thing))
             waiting.append(vars(thing))
         elif thing is not None:
-            told.append(repr(thing))
-    return "\n".join(told)
+            shown.append(repr(thing))
+    return "\n".join(shown)
 
 
 if __name__ == "__main__":

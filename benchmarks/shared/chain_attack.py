@@ -68,12 +68,12 @@ def chain_leakage(
     own = reports[target]
     leaked = tau
     for factor, outwards in ((law.T, range(target)), (law, range(len(evidence) - 1, target, -1))):
-        told, mass = np.ones(2), np.ones(2)
+        message, mass = np.ones(2), np.ones(2)
         for record in outwards:
-            told = factor @ (evidence[record] * likelihood[record] * told)
+            message = factor @ (evidence[record] * likelihood[record] * message)
             mass = factor @ (evidence[record] * mass)
-            told, mass = told / told.max(), mass / mass.max()
-        given = told / mass
+            message, mass = message / message.max(), mass / mass.max()
+        given = message / mass
         leaked += math.log(given[own] / given[1 - own])
     return leaked
 
@@ -87,14 +87,14 @@ def _side(factor: NDArray[np.float64], tau: float, reports: NDArray[np.intp]) ->
     odds = factor[0, 0] * factor[1, 1] / (factor[0, 1] * factor[1, 0])
     root = math.sqrt(max(odds, 1 / odds))
     evidence: list[NDArray[np.float64]] = []
-    told, mass = np.ones(2), np.ones(2)
+    message, mass = np.ones(2), np.ones(2)
     for nearer, report in zip(reports[-2::-1], reports[:0:-1], strict=True):
-        gain = told / mass * np.exp(tau * (np.arange(2) == report))
+        gain = message / mass * np.exp(tau * (np.arange(2) == report))
         unlikely = factor[1 - nearer]
         wanted = np.ones(2)
         wanted[report] = unlikely[1 - report] / (unlikely[report] * root * math.sqrt(gain[report] / gain[1 - report]))
         evidence.append(wanted / mass / (wanted / mass).max())
-        told, mass = factor @ (wanted * gain / gain.max()), factor @ wanted
+        message, mass = factor @ (wanted * gain / gain.max()), factor @ wanted
     return evidence[::-1]
 
 

@@ -53,7 +53,7 @@ class PostgreSQL:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.stop(signal.SIGQUIT)  # at once: nobody needs the data
+        self.stop(signal.SIGQUIT)  # at once: the data are not needed
         self._temporary.cleanup()
 
     @property

@@ -264,13 +264,13 @@ class RandomizedResponse(NoiseLaw):
         flip = validation.number("flip", self.flip)
         if not 0 <= flip < 0.5:
             raise InvalidInputError(
-                name_of("flip") + f" must lie in [0, 0.5), not {flip:g}; at 0.5 the answers say nothing"
+                name_of("flip") + f" must lie in [0, 0.5), not {flip:g}; at 0.5 the answers carry no information"
             )
         object.__setattr__(self, "flip", flip)
         object.__setattr__(self, "records", validation.natural("records", self.records))
         object.__setattr__(self, "ones", validation.natural("ones", self.ones, least=0))
         if self.records > _MOST_RECORDS:
-            raise InvalidInputError(f"records must be at most a million, not {self.records}")
+            raise InvalidInputError(name_of("records") + f" must be at most a million, not {self.records}")
         if self.ones > self.records:
             raise InvalidInputError(name_of("ones") + f" must be at most records, but {self.ones} > {self.records}")
 
@@ -368,7 +368,7 @@ def rho_for_accuracy(query: Query, alpha: float, beta: float) -> float:
         if Gaussian(gaussian_scale(query, found)).alpha(beta) <= alpha:
             return found
         found = up(found)
-    raise InvalidInputError(f"an error of {alpha:g} is too small to be computed with; choose a larger alpha")
+    raise InvalidInputError(f"an error of {alpha:g} is too small for floating-point arithmetic; choose a larger alpha")
 
 
 def tau_for_accuracy(query: Query, alpha: float, beta: float) -> float:

@@ -16,13 +16,19 @@ from bayesdp.rounding import down, float_above, up
 __all__ = ["delta_of_rho", "largest_rho", "tau_of_rho"]
 
 _HALVINGS = 200
-"""At most so many halvings of a bracket: more than floats can tell apart on a logarithmic scale."""
+"""The most halvings of a bracket: more than floats can resolve on a logarithmic scale."""
+
+_MOST = 1e12
+"""A larger ρ is not searched for."""
 
 _ULPS = 4
 """Library functions are within one ulp; sums of three and a product add a few more (docs/numerics.md)."""
 
+_FAR = 3000
+"""The two logarithms add less than 700 each to an exponent, so that beyond this δ is 1, or below the smallest float."""
+
 _TINY = 1e-300
-"""Below this an order's distance from 1 is not searched for."""
+"""The smallest distance of an order from 1 in the search."""
 
 
 def delta_of_rho(rho: float, tau: float) -> float:
@@ -43,18 +49,19 @@ def delta_of_rho(rho: float, tau: float) -> float:
 def largest_rho(tau: float, delta: float) -> float:
     """Return the largest ρ found for which every ρ-zCDP mechanism is (τ, δ)-DP, rounded down.
 
-    The ρ returned was evaluated: `delta_of_rho` of it is at most δ. It is 0 if no float is small enough.
+    The ρ returned was evaluated: `delta_of_rho` of it is at most δ. It is 0 if no float is small enough, and
+    hardly more than 10^12, at which noise is already nothing.
 
     >>> rho = largest_rho(1.0, 1e-6)
     >>> delta_of_rho(rho, 1.0) <= 1e-6 < delta_of_rho(1.0001 * rho, 1.0)
     True
     """
     tau, delta = validation.positive("tau", tau), validation.positive("delta", delta)
-    low, high = 0.0, max(tau, 1.0) ** 2
+    low, high = 0.0, min(max(tau, 1.0), math.sqrt(_MOST)) ** 2
     while delta_of_rho(high, tau) <= delta:
+        if high >= _MOST:
+            return high
         low, high = high, 2 * high
-        if math.isinf(high):
-            return low
     for _ in range(_HALVINGS):
         point = high / 16 if low == 0 else (low + high) / 2 if low > high / 4 else math.sqrt(low) * math.sqrt(high)
         if not low < point < high:
@@ -102,6 +109,8 @@ def _at_order(rho: float, tau: float, above_one: float) -> float:
     """Return the δ of one order, rounded up: its exponent exactly, its logarithms outward."""
     a = Fraction(above_one)
     exponent = a * ((1 + a) * Fraction(rho) - Fraction(tau))
+    if abs(exponent) > _FAR:
+        return 1.0 if exponent > 0 else up(0.0, _ULPS)
     power = (1 + a) * Fraction(down(math.log1p(down(1 / above_one)), _ULPS))
     logarithm = float_above(exponent - Fraction(_log_below(above_one)) - power)
     return 1.0 if logarithm >= 0 else min(1.0, up(math.exp(up(logarithm)), _ULPS))

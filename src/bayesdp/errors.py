@@ -1,12 +1,13 @@
-"""One family of exceptions: what was wrong, what was expected, what to do.
+"""The exceptions of bayesdp: each message states what is wrong, what was expected, and what to do.
 
-Everything this library refuses, it refuses with a subclass of `BayesDPError`. A refusal never leaves a number behind.
+Every refusal raises a subclass of `BayesDPError`, and releases nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import ROUND_FLOOR, Context
 from typing import Any
 
 from bayesdp._support.messages import Message
@@ -39,7 +40,7 @@ __all__ = [
 class BayesDPError(Exception):
     """The base of every exception this library raises on purpose.
 
-    They can be pickled, and so pass from one process to another.
+    Instances can be pickled and so pass between processes.
 
     >>> issubclass(ModelError, BayesDPError)
     True
@@ -61,14 +62,14 @@ class BayesDPError(Exception):
 
 
 def _again(kind: type[BayesDPError], args: tuple[Any, ...], entries: dict[str, Any]) -> BayesDPError:
-    """Return an exception as it was, without asking it to make up its message again."""
+    """Return a pickled exception, without composing its message again."""
     error = kind.__new__(kind, *args)
     vars(error).update(entries)
     return error
 
 
 class InvalidInputError(BayesDPError, ValueError):
-    """A value is outside what its meaning allows (a negative ε, a NaN, an unknown option)."""
+    """A value is invalid (a negative ε, a NaN, an unknown option)."""
 
 
 class TooLargeError(InvalidInputError):
@@ -76,27 +77,27 @@ class TooLargeError(InvalidInputError):
 
 
 class ModelError(InvalidInputError):
-    """A correlation model is not what it claims to be; the message names the entry."""
+    """A correlation model is invalid; the message names the entry."""
 
 
 class QueryError(InvalidInputError):
-    """A query is ill-formed, or asks about something the model does not describe."""
+    """A query is invalid, or about something that the model does not describe."""
 
 
 class ExpressionError(InvalidInputError):
-    """A condition such as `steps > 0` cannot be read; the message shows where the reading stopped."""
+    """A condition such as `steps > 0` cannot be read; the message shows the position of the error."""
 
 
 class FrameError(InvalidInputError):
-    """A table cannot be read, or does not hold what was asked: no such column, missing values, tied times."""
+    """A table cannot be read or does not fit the request: no such column, missing values, tied times."""
 
 
 class ChangedError(FrameError):
-    """A file changed since a table in it was opened, so what was checked then need not hold; open it again."""
+    """A file changed since it was opened as a table, so earlier checks may not hold; open it again."""
 
 
 class NoColumnError(FrameError):
-    """The table has no column of that name. Only names were looked at.
+    """The table has no column of that name. Only the names were read.
 
     discreet: the message for a session. The names in a CSV file may be its first record, if it has no header.
     """
@@ -107,14 +108,14 @@ class NoColumnError(FrameError):
 
 
 class RecordsError(FrameError):
-    """Something about the records themselves: missing values, ties, a state that the model does not know.
+    """The records themselves are refused: missing values, ties, a state that the model does not have.
 
-    What it says may depend on private values. It is for the holder of the data; a session says `RefusedError` instead.
+    The message may depend on private values and is for the data holder only; a session raises `RefusedError` instead.
     """
 
 
 class RefusedError(FrameError):
-    """A session refuses because of what the records are. It always says the same: more would be a release."""
+    """A session refuses because of the records. The message is always the same, because details would be a release."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -125,7 +126,7 @@ class RefusedError(FrameError):
 
 
 class DoesNotApplyError(BayesDPError):
-    """One theorem's hypotheses do not hold. `theorem` and `reason` say which and why."""
+    """One theorem's hypotheses do not hold. `theorem` is its name, `reason` the reason."""
 
     def __init__(self, theorem: str, reason: str) -> None:
         super().__init__(f"{theorem} does not apply: {reason}")
@@ -136,8 +137,8 @@ class DoesNotApplyError(BayesDPError):
 class NoTheoremAppliesError(BayesDPError):
     """No theorem covers this model and these queries. `reasons` holds (theorem, reason) pairs.
 
-    The message leaves out the theorems about other models ("it is about …"), unless there are no others, and says what
-    several have in common once.
+    The message leaves out the theorems about other models ("it is about …"), unless there are no others, and states a
+    reason that several theorems share once.
 
     >>> print(NoTheoremAppliesError([("a", "it is about x"), ("b", "no limit"), ("c", "no limit"), ("d", "zeros")]))
     no theorem gives a guarantee here (b, c: no limit; d: zeros)
@@ -157,7 +158,7 @@ class NoTheoremAppliesError(BayesDPError):
 
 
 class CalibrationError(BayesDPError):
-    """Theorems apply, but none reaches the ε or the accuracy that was asked for."""
+    """Theorems apply, but none reaches the requested ε or accuracy."""
 
 
 class TheoremError(BayesDPError):
@@ -165,28 +166,43 @@ class TheoremError(BayesDPError):
 
 
 class PromiseBrokenError(BayesDPError):
-    """A mechanism leaks more than is claimed for it, with the confidence that was asked.
+    """A mechanism leaks more than claimed, with the requested confidence.
 
-    claimed: the ε that was claimed. lower_bound: what it leaks at least. evidence: the audit's `LowerBound`.
+    claimed: the claimed ε. lower_bound: a lower bound on its leakage. evidence: the audit's `LowerBound`.
+    claimed_delta: the claimed δ; 0 for a pure claim. lower_delta: a lower bound on δ at that ε.
 
     >>> print(PromiseBrokenError(claimed=1.0, lower_bound=2.5, confidence=0.95))
     the promise is broken: ε = 1 is claimed, but at least 2.5 leaks (with a confidence of 95 %)
+    >>> print(PromiseBrokenError(1.0, 1.2, 0.95, claimed_delta=1e-6, lower_delta=0.25))
+    the promise is broken: δ = 1e-06 at ε = 1 is claimed, but it is at least 0.25 (with a confidence of 95 %)
     """
 
-    def __init__(self, claimed: float, lower_bound: float, confidence: float, evidence: object = None) -> None:
+    def __init__(
+        self,
+        claimed: float,
+        lower_bound: float,
+        confidence: float,
+        evidence: object = None,
+        *,
+        claimed_delta: float = 0.0,
+        lower_delta: float = 0.0,
+    ) -> None:
         self.claimed = claimed
         self.lower_bound = lower_bound
         self.confidence = confidence
         self.evidence = evidence
-        leaks = math.floor(1000 * lower_bound) / 1000
-        super().__init__(
-            f"the promise is broken: ε = {claimed:g} is claimed, but at least {leaks:g} leaks (with a confidence of "
-            f"{100 * confidence:.6g} %)"
-        )
+        self.claimed_delta = claimed_delta
+        self.lower_delta = lower_delta
+        if claimed_delta:
+            least = Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(lower_delta)
+            broken = f"δ = {claimed_delta:.3g} at ε = {claimed:g} is claimed, but it is at least {float(least):g}"
+        else:
+            broken = f"ε = {claimed:g} is claimed, but at least {math.floor(1000 * lower_bound) / 1000:g} leaks"
+        super().__init__(f"the promise is broken: {broken} (with a confidence of {100 * confidence:.6g} %)")
 
 
 class BudgetError(BayesDPError):
-    """A release does not fit into what remains of the budget; nothing was charged.
+    """A release exceeds the remaining budget; nothing was charged.
 
     >>> print(BudgetError(requested=1.0, remaining=0.25))
     the budget does not allow it: requested ε = 1, remaining 0.25, short by 0.75
@@ -211,8 +227,8 @@ class NoiseError(BayesDPError):
 
 
 class AnsweredError(LedgerError):
-    """A charge has its answer already: another process was first. What was drawn meanwhile must not be seen."""
+    """A charge already has an answer, from another process. The answer drawn by this process must not be shown."""
 
 
 class MissingDependencyError(BayesDPError, ImportError):
-    """An optional part needs a package that is not installed; the message says which extra brings it."""
+    """An optional part needs a package that is not installed; the message names the extra that installs it."""

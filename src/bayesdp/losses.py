@@ -1,11 +1,11 @@
-"""What a release costs in ordinary differential privacy, if records were independent.
+"""The losses of releases: their cost in ordinary differential privacy, as if records were independent.
 
-A loss says how much privacy one release takes, in the terms of its definition. Theorems turn losses into ε. Each
-theorem declares the kinds of losses it covers, and is never asked about any other; theorems about every mechanism
-cover all the losses here by the lift (bayesdp.theorems.lift).
+A loss is the cost of one release, in the parameters of its definition. Theorems convert losses to ε. Each theorem
+declares the kinds of losses it covers, and is evaluated only for those; theorems about every mechanism cover all the
+losses here by the lift (bayesdp.theorems.lift).
 
-Neighbouring data sets differ in the value of one record. Many other programs add or remove a record instead: whatever
-they report must be converted by `under_replacement` first.
+Neighbouring data sets differ in the value of one record. Many other programs add or remove a record instead:
+convert their losses by `under_replacement` first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import InvalidInputError
@@ -42,15 +43,15 @@ Neighbours = Literal["replace", "add-remove"]
 _ULPS = 4
 
 _PROBED = tuple(2.0 ** (exponent / 2) for exponent in range(-20, 15))
-"""The τ's at which a profile is looked at when it is made, from a thousandth to a hundred."""
+"""The τ's at which a new profile is checked, from a thousandth to a hundred."""
 
 _SAME = 1e-9
-"""A profile may rise by this much, relatively, between two τ's: it was computed in floating point."""
+"""The tolerance for a rise of a profile between two τ's, because of floating-point arithmetic."""
 
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """The privacy that one release takes. A subclass is a frozen dataclass with the parameters of its definition.
+    """The privacy cost of one release. A subclass is a frozen dataclass with the parameters of its definition.
 
     kind: the definition in words, with its parameters in brackets; reasons for refusals name it.
     """
@@ -63,7 +64,7 @@ class Loss(ABC):
         """The parameters with their values, as text."""
 
     def delta_at(self, tau: float) -> float:
-        """Return a δ for which the release is (τ, δ)-DP, rounded up: 1, which promises nothing, unless it is proven."""
+        """Return a δ for which the release is (τ, δ)-DP, rounded up; 1, which guarantees nothing, if none is proven."""
         return 1.0
 
 
@@ -95,7 +96,7 @@ class PureLoss(Loss):
 class ApproximateLoss(Loss):
     """(τ, δ)-differential privacy: Pr[answer in S] ≤ e^τ·Pr′[answer in S] + δ, whichever record is replaced.
 
-    tau must be greater than 0: what is (0, δ)-DP is (τ, δ)-DP for every small τ, and one of these must be chosen.
+    tau must be greater than 0: for a (0, δ)-DP release, choose a small τ, at which it is (τ, δ)-DP, too.
 
     >>> ApproximateLoss(0.5, 1e-6).description
     'tau = 0.5, delta = 1e-06'
@@ -120,10 +121,10 @@ class ApproximateLoss(Loss):
 
 @dataclass(frozen=True)
 class ConcentratedLoss(Loss):
-    """ρ-zero-concentrated differential privacy: what Gaussian noise costs, Δ²/(2σ²) for a sensitivity of Δ in ℓ2.
+    """ρ-zero-concentrated differential privacy. Gaussian noise costs Δ²/(2σ²) for a sensitivity of Δ in ℓ2.
 
-    delta: the loss is δ-approximately ρ-zCDP (Bun and Steinke 2016, §8): so are releases of which some are
-           (τ, δ)-DP only.
+    delta: the loss is δ-approximately ρ-zCDP (Bun and Steinke 2016, §8): so are joint releases
+           of which some are only (τ, δ)-DP.
 
     >>> ConcentratedLoss(0.01).description
     'rho = 0.01'
@@ -138,7 +139,7 @@ class ConcentratedLoss(Loss):
         object.__setattr__(self, "rho", validation.not_negative("rho", self.rho))
         delta = validation.not_negative("delta", self.delta)
         if delta >= 1:
-            raise InvalidInputError(f"delta must be below 1, not {delta:g}")
+            raise InvalidInputError(name_of("delta") + f" must be below 1, not {delta:g}")
         object.__setattr__(self, "delta", delta)
 
     @property
@@ -156,12 +157,12 @@ class _OpenDPProfile(Protocol):
 
 @dataclass(frozen=True)
 class PrivacyProfile(Loss):
-    """For every τ the δ with which a release is (τ, δ)-DP: all that an accountant can say about it.
+    """A privacy profile: for every τ, the δ at which a release is (τ, δ)-DP.
 
-    function:   δ of τ, rounded up; it must not rise with τ, and is looked at from τ = 0.001 to 100 at once.
-    neighbours: whether it is about replacing a record ("replace") or about adding or removing one ("add-remove"), as in
-                most accountants. δ for replacing is then (1 + e^(τ/2))·δ(τ/2).
-    name:       what is released or who says so, in words.
+    function:   δ of τ, rounded up; it must not rise with τ, which is checked from τ = 0.001 to 100.
+    neighbours: "replace" if it is for replacing a record, "add-remove" if it is for adding or removing one, as in most
+                accountants. δ for replacing is then (1 + e^(τ/2))·δ(τ/2).
+    name:       the release or the source of the profile, in words.
 
     Raises InvalidInputError if the function fails, returns something that is not in [0, 1], or rises.
 
@@ -185,7 +186,7 @@ class PrivacyProfile(Loss):
         for place in range(1, len(deltas)):
             if deltas[place] > deltas[place - 1] * (1 + _SAME):
                 raise InvalidInputError(
-                    f"delta must not rise with tau, but the profile rises from {deltas[place - 1]:g} at tau = "
+                    f"a profile must not rise with tau, but this one rises from {deltas[place - 1]:g} at tau = "
                     f"{_PROBED[place - 1]:g} to {deltas[place]:g} at tau = {_PROBED[place]:g}"
                 )
 
@@ -214,7 +215,7 @@ class PrivacyProfile(Loss):
         return min(1.0, up((1 + math.exp(tau / 2)) * self._stated(down(tau / 2)), _ULPS)) if tau < 1000 else 1.0
 
     def _stated(self, tau: float) -> float:
-        """Return δ as the function states it; InvalidInputError if that is no probability."""
+        """Return δ at τ by the function; InvalidInputError if it is not a probability."""
         try:
             stated: Any = self.function(tau)
         except Exception as error:
@@ -229,7 +230,7 @@ class PrivacyProfile(Loss):
 
 @dataclass(frozen=True)
 class _Shifted(Loss):
-    """A profile, and (τ, δ)-DP releases beside it: the τ's and the δ's add up (basic composition)."""
+    """A profile and (τ, δ)-DP releases together: their τ's and δ's add up (basic composition)."""
 
     profile: PrivacyProfile
     tau: float
@@ -249,21 +250,22 @@ class _Shifted(Loss):
 
 
 def checked_neighbours(neighbours: object) -> Neighbours:
-    """Return how neighbouring data sets differ, or refuse it."""
+    """Return the kind of neighbouring data sets; raise InvalidInputError for an unknown one."""
     if neighbours == "replace":
         return "replace"
     if neighbours == "add-remove":
         return "add-remove"
     raise InvalidInputError(
-        f'neighbours must be "replace" or "add-remove", not {brief(neighbours)}; most libraries add or remove a record'
+        name_of("neighbours")
+        + f' must be "replace" or "add-remove", not {brief(neighbours)}; most libraries add or remove a record'
     )
 
 
 def under_replacement(loss: Loss, neighbours: Neighbours) -> Loss:
-    """Return what a loss that is stated for some kind of neighbours costs when one record is replaced.
+    """Return the loss for replacing a record, given the loss for some kind of neighbours.
 
     To replace a record is to remove one and to add one: τ becomes 2τ, (τ, δ) becomes (2τ, (1 + e^τ)·δ), ρ becomes 4ρ.
-    A `PrivacyProfile` says itself what it is about.
+    A `PrivacyProfile` has its own kind of neighbours.
 
     >>> under_replacement(ApproximateLoss(1.0, 1e-6), "add-remove").description
     'tau = 2, delta = 3.71829e-06'
@@ -276,7 +278,7 @@ def under_replacement(loss: Loss, neighbours: Neighbours) -> Loss:
         delta = math.inf if loss.tau > 700 else up((1 + math.exp(loss.tau)) * loss.delta, _ULPS)
         if delta >= 1:
             raise InvalidInputError(
-                f"{loss.description} for adding or removing a record promises nothing for replacing one: its delta "
+                f"{loss.description} for adding or removing a record guarantees nothing for replacing one: its delta "
                 "is (1 + e^tau) times as large, which is 1 or more"
             )
         return ApproximateLoss(2 * loss.tau, delta)
@@ -286,10 +288,10 @@ def under_replacement(loss: Loss, neighbours: Neighbours) -> Loss:
 
 
 def composed(losses: Sequence[Loss]) -> Loss:
-    """Return what several releases cost together; each may be chosen after the answers to those before it were seen.
+    """Return the joint loss of several releases, each of which may depend on the answers to earlier ones.
 
     Values of τ, of (τ, δ) and of ρ add up; beside a ρ, τ counts as ρ = τ²/2 and δ is kept. InvalidInputError if
-    nothing is proven here for the kinds given together: two profiles, or a profile and a ρ.
+    no joint loss is known for these kinds: two profiles, or a profile and a ρ.
 
     >>> composed([PureLoss(0.5), ConcentratedLoss(0.01)])
     ConcentratedLoss(rho=0.135, delta=0.0)
@@ -317,7 +319,7 @@ def composed(losses: Sequence[Loss]) -> Loss:
 
 
 def concentrated(losses: Sequence[Loss]) -> ConcentratedLoss | None:
-    """Return several releases together as one ρ, with the δ's of those that have one; None if a profile is among them.
+    """Return the joint loss of several releases as one ρ, with the δ's of those that have one; None with a profile.
 
     A τ-DP release is τ²/2-zCDP, and a (τ, δ)-DP release is δ-approximately so (Bun and Steinke 2016).
 
@@ -336,7 +338,7 @@ def concentrated(losses: Sequence[Loss]) -> ConcentratedLoss | None:
 
 
 def _delta_of(losses: Sequence[Loss]) -> float:
-    """Return the sum of the δ's, rounded up; InvalidInputError if it promises nothing."""
+    """Return the sum of the δ's, rounded up; InvalidInputError if it is 1 or more."""
     deltas = [loss.delta for loss in losses if isinstance(loss, ApproximateLoss | ConcentratedLoss)]
     delta = float_above(exact_sum(deltas))
     if delta >= 1:

@@ -13,7 +13,7 @@ import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption
-from bayesdp.advice.sensitivity import Sensitivity
+from bayesdp.advice.sensitivity_to_assumption import Sensitivity
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
 from bayesdp.models.diagnosis import Verdict

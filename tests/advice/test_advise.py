@@ -1,4 +1,4 @@
-"""`advise`: the right rung on tables whose law is known, and what it says of the real one."""
+"""`advise` recommends the right assumption on simulated tables, and a plausible one on the real table."""
 
 from __future__ import annotations
 

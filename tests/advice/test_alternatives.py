@@ -1,4 +1,4 @@
-"""What else might hold: of each type of model a little less than it assumes, and of a stranger's nothing."""
+"""The weaker assumptions of each type of model; a model of an extension has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ladder of a column of states: which rungs there are, and what the table says of each."""
+"""The assumptions about a column of states, and the verdict of the table on each."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ def test_entities_come_last_for_series() -> None:
     assert advice.priced_assumptions[-1].model == bdp.ArbitraryGroups(400, group="meter")
 
 
-def test_what_belongs_together_must_be_said() -> None:
-    with pytest.raises(InvalidInputError, match="which records may belong together"):
+def test_columns_of_related_records_are_required() -> None:
+    with pytest.raises(InvalidInputError, match="name the columns of records that belong together"):
         bdp.advise(families(0.2, 20), HEIGHT)
     lacking = families(0.2, 20).with_columns(height=polars.when(polars.col("height") > 50).then(polars.col("height")))
     with pytest.raises(RecordsError, match="missing"):

@@ -1,4 +1,4 @@
-"""One rung of a ladder: its price, what it leaks if a later one is true, and which is recommended."""
+"""The price of an assumption, its leakage if a later one is true, and which is recommended."""
 
 from __future__ import annotations
 

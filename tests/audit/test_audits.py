@@ -9,7 +9,8 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.audit import audited
-from bayesdp.audit.audits import simulated_release
+from bayesdp.audit.simulated_releases import simulated_release
+from bayesdp.losses import PureLoss
 
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=60)
 WORDS = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], states=["idle", "busy"], length=60)
@@ -52,7 +53,7 @@ def test_nothing_realised_is_more_than_is_proven(
 
 
 def test_a_simulated_release_has_the_noise_that_it_says() -> None:
-    release = simulated_release(CHAIN, SUM, 0.5, np.random.default_rng(1))
+    release = simulated_release(CHAIN, SUM, PureLoss(0.5), np.random.default_rng(1))
     assert release is not None
     answers = release(np.ones((20_000, 5)))
     assert answers.mean() == pytest.approx(5, abs=1)

@@ -1,15 +1,19 @@
 import json
 import math
+import tempfile
 
 import numpy as np
+import polars
 import pytest
+from scipy.stats import norm
 
 import bayesdp as bdp
 from bayesdp.audit import lower_bound
 from bayesdp.audit.testers import log_ratio_below
 from bayesdp.calibration.prior_art import chakrabarti_flip
 from bayesdp.errors import InvalidInputError, PromiseBrokenError
-from bayesdp.mechanisms import DiscreteLaplaceMechanism
+from bayesdp.losses import PrivacyProfile
+from bayesdp.mechanisms import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 
 ACTIVITY = bdp.MarkovChain.from_counts([[9713, 1295], [1295, 2955]], length=15264)
 COUNT, SUM = bdp.Count(equals=1), bdp.Sum(bounds=(0, 10))
@@ -42,6 +46,147 @@ def test_plain_dp_is_caught_on_the_activity_chain() -> None:
     assert isinstance(evidence, bdp.audit.LowerBound)
     assert evidence.contradicted
     assert evidence.epsilon <= bdp.leakage(ACTIVITY, COUNT, tau=1.0).epsilon
+
+
+STRONG = bdp.MarkovChain([[0.9, 0.1], [0.1, 0.9]])
+"""Odds of 81: with Gaussian noise of σ = 8, δ at ε = 1 is at least 0.07 instead of 1.6e-17."""
+
+
+def _plain_gaussian(scale: float) -> tuple[object, float]:
+    """Return discrete Gaussian noise on the number of ones, and the δ that OpenDP states for it at ε = 1."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    longest = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    measurement = dp.m.make_gaussian(*longest, scale=scale)
+    profile = dp.c.make_zCDP_to_approxDP(measurement).map(1.0)
+    return lambda data_sets: measurement((data_sets == 1).sum(axis=1).tolist()), profile.delta(1.0)
+
+
+def test_a_plain_delta_of_gaussian_noise_is_contradicted() -> None:
+    """OpenDP's own measurement and its own δ, which is right for independent records."""
+    release, delta = _plain_gaussian(8.0)
+    assert delta < 1e-14
+    with pytest.raises(PromiseBrokenError, match="at ε = 1 is claimed, but it is at least 0") as caught:
+        lower_bound(
+            release,  # type: ignore[arg-type]
+            STRONG,
+            COUNT,
+            claimed=1.0,
+            delta=delta,
+            runs=30_000,
+            confidence=0.999,
+            vectorised=True,
+            seed=1,
+        )
+    evidence = caught.value.evidence
+    assert isinstance(evidence, bdp.audit.LowerBound)
+    assert evidence.contradicted
+    assert evidence.delta == caught.value.lower_delta > 0.01 > delta == evidence.claimed_delta
+    proven = bdp.leakage(STRONG, COUNT, rho=1 / 128, delta=evidence.delta).epsilon
+    assert proven > 1  # no theorem denies what the audit found
+
+
+@pytest.mark.slow
+def test_a_plain_delta_is_contradicted_at_odds_of_nine() -> None:
+    """The true δ is below 3e-4: it takes tens of millions of runs."""
+    chain = bdp.MarkovChain([[0.75, 0.25], [0.25, 0.75]])
+
+    def release(data_sets: np.ndarray) -> np.ndarray:
+        return (data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets))
+
+    claim = {"claimed": 1.0, "delta": _exact_profile(1.0), "confidence": 0.999, "runs": 40_000_000}
+    with pytest.raises(PromiseBrokenError) as caught:
+        lower_bound(release, chain, COUNT, vectorised=True, seed=1, **claim)  # type: ignore[arg-type]
+    assert 1e-4 < caught.value.lower_delta < 3e-4
+
+
+def test_a_plain_delta_of_independent_records_is_not() -> None:
+    release, delta = _plain_gaussian(8.0)
+    options = {"claimed": 1.0, "delta": delta, "runs": 30_000, "confidence": 0.999, "vectorised": True, "seed": 1}
+    found = lower_bound(release, bdp.Independent(), COUNT, **options)  # type: ignore[arg-type]
+    assert (found.contradicted, found.delta, found.claimed_delta) == (False, 0.0, delta)
+    assert found.epsilon < 0.2
+
+
+def test_our_own_gaussian_noise_is_not_accused() -> None:
+    calibrated = bdp.calibrate(STRONG, COUNT, epsilon=1.0, delta=0.05, noise="gaussian")
+
+    def release(data_sets: np.ndarray) -> tuple[int, ...]:
+        mechanism = DiscreteGaussianMechanism(1, calibrated.rho, dimension=len(data_sets))
+        return mechanism.release((data_sets == 1).sum(axis=1).tolist())
+
+    options = {"runs": 10_000, "confidence": 0.999, "vectorised": True, "seed": 2}
+    assert lower_bound(release, STRONG, COUNT, claimed=1.0, delta=0.05, **options).delta <= 0.05  # type: ignore[arg-type]
+
+
+def _exact_profile(tau: float) -> float:
+    """Return δ(τ) of Gaussian noise of σ = 8 on a count (Balle and Wang 2018)."""
+    return max(0.0, float(norm.sf(8 * tau - 1 / 16) - math.exp(tau) * norm.sf(8 * tau + 1 / 16)))
+
+
+def _approximate_audits(number: int, runs: int) -> list[float]:
+    """Return the least δ found, as a share of what the library proves from the noise's exact profile."""
+    profile = PrivacyProfile(_exact_profile, neighbours="replace")
+    leaked = bdp.leakage(STRONG, bdp.AnyMechanism(), profile=profile, delta=0.1)
+
+    def release(data_sets: np.ndarray) -> np.ndarray:
+        return (data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets))
+
+    claim = {"claimed": leaked.epsilon, "delta": leaked.delta, "confidence": 0.999}
+    return [
+        lower_bound(release, STRONG, COUNT, runs=runs, vectorised=True, seed=audit, **claim).delta / leaked.delta  # type: ignore[arg-type]
+        for audit in range(number)
+    ]
+
+
+def test_a_proven_delta_is_not_accused() -> None:
+    assert max(_approximate_audits(2, 50_000)) <= 1
+
+
+@pytest.mark.slow
+def test_a_proven_delta_is_not_accused_in_two_hundred_audits() -> None:
+    shares = _approximate_audits(200, 100_000)
+    assert 0 < min(shares) <= max(shares) <= 1  # each audit found some of it
+
+
+def test_what_the_lift_promises_of_a_published_record_is_kept() -> None:
+    """An event that is (0.2, 0.02)-DP, and nothing better: it publishes a record with probability 0.02."""
+
+    def release(data_sets: np.ndarray) -> np.ndarray:
+        published = NOISE.random(len(data_sets)) < 0.02
+        middle = data_sets[:, data_sets.shape[1] // 2]
+        noisy = (data_sets == 1).sum(axis=1) + NOISE.laplace(scale=5.0, size=len(data_sets))
+        return np.stack([published, np.where(published, middle, noisy)], axis=1)
+
+    leaked = bdp.leakage(STRONG, bdp.AnyMechanism(), tau=0.2, delta=0.02, neighbours="replace")
+    options = {"runs": 100_000, "confidence": 0.999, "vectorised": True, "seed": 4}
+    found = lower_bound(release, STRONG, claimed=leaked.epsilon, delta=leaked.delta, **options)  # type: ignore[arg-type]
+    assert not found.contradicted
+    with pytest.raises(PromiseBrokenError):
+        lower_bound(release, STRONG, claimed=0.2, delta=0.02, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "kept"), [(bdp.ArbitraryGroups(3), True), (bdp.Independent(), False)])
+def test_a_session_is_audited_like_any_function(model: bdp.Model, kept: bool) -> None:
+    """One that assumes independent records does not keep its ε where three are equal."""
+
+    def released(records: list[int]) -> float:
+        table = polars.DataFrame({"ill": records})
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            bdp.Session(table, model, epsilon=1.0, ledger=f"{folder}/budget.db", dataset="audited") as session,
+        ):
+            return float(session.release(bdp.Count("ill", equals=1), epsilon=1.0).value)
+
+    try:
+        found = lower_bound(released, bdp.ArbitraryGroups(3), claimed=1.0, delta=1e-6, runs=200, seed=1)
+    except PromiseBrokenError:
+        assert not kept
+    else:
+        assert kept
+        assert not found.contradicted
 
 
 def test_a_function_of_one_data_set_is_a_mechanism() -> None:
@@ -132,10 +277,25 @@ def test_it_is_a_document() -> None:
     assert (document["kind"], document["schema"], document["contradicted"]) == ("lower-bound", 1, False)
     json.dumps(document, allow_nan=False)
     assert "Claimed: ε = 90. Too few runs to contradict that: they can show at most ε = 3.2" in str(found)
+    assert (document["claimed_delta"], document["delta"]) == (0.0, found.delta)
     assert document["reach"] == found.reach == pytest.approx(log_ratio_below(np.array([100]), np.array([0]), 100, 0.95))
 
 
+def test_a_claim_with_a_delta_prints_both_bounds() -> None:
+    found = lower_bound(sum, bdp.ArbitraryGroups(2), runs=2000, claimed=2.0, delta=0.999, seed=1)
+    assert str(found).replace("\n", " ").startswith("At ε = 2, δ is at least 0.9")
+    assert "and at δ = 0.999, ε is at least 0, with a confidence of 95 %" in str(found).replace("\n", " ")
+    assert "Claimed: ε = 2 with δ = 0.999. Too few runs to contradict" in str(found).replace("\n", " ")
+    document = found.to_dict()
+    assert (document["claimed_delta"], document["delta"], document["contradicted"]) == (0.999, found.delta, False)
+
+
 def test_refusals() -> None:
+    with pytest.raises(InvalidInputError, match="delta= needs claimed=, the ε of the claim"):
+        lower_bound(sum, ACTIVITY, delta=0.1)
+    for delta in (0.0, 1.0, math.nan):
+        with pytest.raises(InvalidInputError, match="delta must"):
+            lower_bound(sum, ACTIVITY, claimed=1.0, delta=delta)
     with pytest.raises(InvalidInputError, match="cannot be called; wrap it"):
         lower_bound(object(), ACTIVITY)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="expected a model"):

@@ -1,4 +1,4 @@
-"""Pairs of worlds: the records around the target are drawn as the model says."""
+"""Pairs of neighbouring tables: the other records are drawn from the model."""
 
 import numpy as np
 import pytest

@@ -7,8 +7,25 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bayesdp.audit.testers import Cells, Event, as_rows, best_event, clopper_pearson, log_ratio_below
+from bayesdp.audit.testers import (
+    Bound,
+    Cells,
+    Event,
+    as_rows,
+    best_event,
+    clopper_pearson,
+    excess_below,
+    log_ratio_below,
+)
 from bayesdp.errors import InvalidInputError
+
+
+def _ratio_at_95(more: np.ndarray, less: np.ndarray, trials: int) -> np.ndarray:
+    return log_ratio_below(more, less, trials, 0.95)
+
+
+def _excess_at_95(more: np.ndarray, less: np.ndarray, trials: int) -> np.ndarray:
+    return excess_below(more, less, trials, 0.95, 0.5)
 
 
 @pytest.mark.parametrize(("trials", "successes"), [(10, 0), (10, 3), (50, 50), (200, 17)])
@@ -21,23 +38,47 @@ def test_clopper_pearson_is_exact(trials: int, successes: int) -> None:
 
 
 def test_the_bound_errs_as_seldom_as_it_says() -> None:
-    """Two worlds with a known ratio, bounded a thousand times."""
+    """Two laws with a known ratio, bounded a thousand times."""
     generator, truth = np.random.default_rng(6), math.log(0.3 / 0.1)
     more, less = generator.binomial(500, 0.3, 1000), generator.binomial(500, 0.1, 1000)
     wrong = (log_ratio_below(more, less, 500, 0.9) > truth).mean()
     assert wrong <= 0.1
 
 
-def test_the_best_event_is_that_of_exhaustive_search() -> None:
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_the_bound_on_delta_errs_as_seldom_as_it_says(epsilon: float) -> None:
+    generator, truth = np.random.default_rng(6), 0.5 - math.exp(epsilon) * 0.1
+    more, less = generator.binomial(500, 0.5, 1000), generator.binomial(500, 0.1, 1000)
+    found = excess_below(more, less, 500, 0.9, epsilon)
+    assert (found > truth).mean() <= 0.1
+    assert found.mean() > 0.7 * truth
+
+
+@pytest.mark.parametrize(("more", "less", "delta"), [(90, 10, 0.2), (30, 2, 0.01), (12, 12, 0.001), (0, 0, 0.5)])
+def test_delta_and_epsilon_are_bounded_by_the_same_intervals(more: int, less: int, delta: float) -> None:
+    """δ is exceeded at ε exactly if ε is exceeded at δ."""
+    counts = np.array([more]), np.array([less])
+    epsilon = float(log_ratio_below(*counts, 100, 0.95, delta)[0])
+    for factor in (0.9, 1.1):
+        exceeded = bool(excess_below(*counts, 100, 0.95, epsilon * factor)[0] > delta)
+        assert exceeded == (factor < 1 and epsilon > 0)
+
+
+def test_no_count_bounds_delta_at_an_immense_epsilon() -> None:
+    assert excess_below(np.array([100]), np.array([0]), 100, 0.95, 800.0).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("bound", [_ratio_at_95, _excess_at_95])
+def test_the_best_event_is_that_of_exhaustive_search(bound: Bound) -> None:
     generator = np.random.default_rng(8)
     one, other = generator.multinomial(300, [0.2] * 5), generator.multinomial(300, [0.1, 0.1, 0.2, 0.3, 0.3])
     subsets = [list(chosen) for size in range(1, 6) for chosen in itertools.combinations(range(5), size)]
     best = max(
-        float(log_ratio_below(np.array([a[chosen].sum()]), np.array([b[chosen].sum()]), 300, 0.95)[0])
+        float(bound(np.array([a[chosen].sum()]), np.array([b[chosen].sum()]), 300)[0])
         for chosen in subsets
         for a, b in ((one, other), (other, one))
     )
-    assert best_event(one, other, 0.95).promise == pytest.approx(best)
+    assert best_event(one, other, bound).promise == pytest.approx(best)
 
 
 def test_cells_put_every_output_somewhere() -> None:
@@ -57,8 +98,8 @@ def test_few_values_are_cells_and_frequent_events_count() -> None:
     assert cells.number == 3
     assert (cells.count(one).tolist(), cells.count(other).tolist()) == ([2, 1, 0], [0, 2, 1])
     event = Event(np.array([True, False, False]), first=True, promise=0.0)
-    assert event.counted(cells.count(one), cells.count(other)) == (2, 0)
-    assert Event(event.cells, first=False, promise=0.0).counted(cells.count(one), cells.count(other)) == (0, 2)
+    assert event.counts_of(cells.count(one), cells.count(other)) == (2, 0)
+    assert Event(event.cells, first=False, promise=0.0).counts_of(cells.count(one), cells.count(other)) == (0, 2)
 
 
 def test_many_lists_are_sorted_by_a_score_with_power() -> None:
@@ -66,14 +107,14 @@ def test_many_lists_are_sorted_by_a_score_with_power() -> None:
     one, other = generator.normal(0, 1, (3000, 5)), generator.normal([0, 0, 1.5, 0, 0], 1, (3000, 5))
     cells = Cells.between(one[:1500], other[:1500])
     assert 100 < cells.number < 200
-    event = best_event(cells.count(one[:1500]), cells.count(other[:1500]), 0.95)
-    more, less = event.counted(cells.count(one[1500:]), cells.count(other[1500:]))
+    event = best_event(cells.count(one[:1500]), cells.count(other[:1500]), _ratio_at_95)
+    more, less = event.counts_of(cells.count(one[1500:]), cells.count(other[1500:]))
     assert more > 2 * less
 
 
 def test_worlds_that_are_alike_support_no_bound() -> None:
     counts = np.array([100, 200, 300])
-    assert best_event(counts, counts, 0.95).promise == 0
+    assert best_event(counts, counts, _ratio_at_95).promise == 0
 
 
 @pytest.mark.parametrize("outputs", [[None, 1], [math.nan], [math.inf], [[1.0], [1.0, 2.0]], [object()]])

@@ -83,15 +83,15 @@ def test_a_violation_is_printed_and_is_the_exit_status(capsys: pytest.CaptureFix
 
 
 def test_public_columns_are_passed_to_sessions_that_take_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Told:
+    class WithPublic:
         def __init__(self, frame: object, model: object, public: object = None) -> None:
             self.public = public
 
-    class Untold:
+    class WithoutPublic:
         def __init__(self, frame: object, model: object) -> None:
-            self.public = "not told"
+            self.public = "no parameter"
 
-    for session, public in ((Told, ["t"]), (Untold, "not told")):
+    for session, public in ((WithPublic, ["t"]), (WithoutPublic, "no parameter")):
         monkeypatch.setattr(bdp, "Session", session)
         given: Any = opened(None, bdp.Independent(), ["t"])
         assert given.public == public

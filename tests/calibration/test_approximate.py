@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayesdp as bdp
-from bayesdp.calibration.approximate import ApproximateCalibration, NoiseKind
+from bayesdp.calibration.approximate import ApproximateCalibration, NoiseKind, largest_total_rho
+from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import BayesDPError, CalibrationError, InvalidInputError, NoTheoremAppliesError, QueryError
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss, PureLoss
+from bayesdp.theorems.markov.paper import MarkovPaper
 from bayesdp.theorems.spend import Released
 
 COUNT = bdp.Count("active", equals=True)
@@ -56,7 +58,8 @@ def test_the_promise_is_kept_and_little_is_wasted(
     if delta is None and (noise == "gaussian" or (noise is None and count == 1)):
         return
     spent: list[Released] = [(query, epsilon / 50)] if before else []
-    chosen = bdp.calibrate(model, query, epsilon=epsilon, delta=delta, noise=noise, count=count, spent=spent)  # type: ignore[call-overload]
+    promise: Any = {"epsilon": epsilon, "delta": delta, "noise": noise, "count": count}
+    chosen = bdp.calibrate(model, query, spent=spent, **promise)
     assert proven(chosen, model, spent) <= epsilon * (1 + 1e-8)
     more = PureLoss(chosen.tau * 1.001) if chosen.tau else ConcentratedLoss((chosen.rho or 0) * 1.002)
     releases = [*spent, *((query, more) for _ in range(count))]
@@ -71,6 +74,24 @@ def test_reference_deviations(count: int, deviation: float) -> None:
     assert gaussian.scale == pytest.approx(deviation, rel=1e-3)
     assert gaussian.rho is not None
     assert gaussian.tau is None
+
+
+def test_the_largest_rho_keeps_the_promise_of_the_lift() -> None:
+    """δ_zCDP(ρ, τ(ε))·(e^ε − 1)/(e^τ(ε) − 1) ≤ δ, and hardly less."""
+    rho = largest_total_rho(CHAIN, 1.0, 1e-6)
+    assert rho == bdp.calibrate(CHAIN, COUNT, epsilon=1, delta=1e-6, noise="gaussian").rho
+    tau = bdp.calibrate(CHAIN, bdp.AnyMechanism(), epsilon=1).tau
+    factor = (math.e - 1) / math.expm1(tau)
+    assert 0.9999e-6 < delta_of_rho(rho, tau) * factor <= 1e-6 * (1 + 1e-12)
+    assert largest_total_rho(bdp.AnyOf(CHAIN, bdp.OddsChain(100.0)), 1.0, 1e-6) == largest_total_rho(
+        bdp.OddsChain(100.0), 1.0, 1e-6
+    )
+    with pytest.raises(NoTheoremAppliesError):
+        largest_total_rho(bdp.GaussianSeries([0.5]), 1.0, 1e-6)
+    with pytest.raises(CalibrationError, match="no rho keeps"):
+        largest_total_rho(bdp.MarkovChain([[0.9, 0.1], [0.1, 0.9]]), 1.0, 1e-6, only=[MarkovPaper()])
+    with pytest.raises(InvalidInputError, match="delta must lie strictly between 0 and 1"):
+        largest_total_rho(CHAIN, 1.0, 0.0)
 
 
 def test_gaussian_noise_wins_from_some_ten_counts_on() -> None:
@@ -126,9 +147,8 @@ def test_from_an_accuracy_the_noise_that_leaks_less_is_chosen() -> None:
     for noise in ("laplace", "gaussian"):
         assert bdp.calibrate(CHAIN, COUNT, alpha=30, delta=1e-6, count=20, noise=noise).epsilon >= chosen.epsilon
     assert "because it leaks less" in str(chosen)
-    assert (
-        bdp.calibrate(CHAIN, COUNT, alpha=30, noise="laplace").epsilon == bdp.calibrate(CHAIN, COUNT, alpha=30).epsilon
-    )
+    laplace: Any = {"alpha": 30, "noise": "laplace"}
+    assert bdp.calibrate(CHAIN, COUNT, **laplace).epsilon == bdp.calibrate(CHAIN, COUNT, alpha=30).epsilon
 
 
 def test_several_promises_at_once() -> None:
@@ -144,6 +164,24 @@ def test_any_mechanism_gets_a_rho_to_spend() -> None:
     assert chosen.to_dict()["alpha"] is None
     with pytest.raises(QueryError):
         _ = chosen.scale
+
+
+def test_what_any_mechanism_may_cost_can_be_stated_for_adding_or_removing_a_record() -> None:
+    def chosen(**options: Any) -> ApproximateCalibration:
+        return bdp.calibrate(CHAIN, bdp.AnyMechanism(), epsilon=1, **options)  # type: ignore[no-any-return]
+
+    for options in ({"delta": 1e-6}, {"delta": 1e-6, "noise": "laplace"}, {"noise": "laplace"}):
+        stated, replaced = chosen(neighbours="add-remove", **options), chosen(**options)
+        assert stated.loss == replaced.loss
+        cost: Any = {"rho": stated.rho, "delta": 1e-6} if stated.rho else {"tau": stated.tau}
+        back = bdp.leakage(CHAIN, bdp.AnyMechanism(), neighbours="add-remove", **cost)
+        assert back.epsilon == pytest.approx(1, rel=1e-8)
+        assert "for adding or removing a record" in str(stated)
+        assert stated.to_dict()["neighbours"] == "add-remove"
+    with pytest.raises(InvalidInputError, match="neighbours= goes with AnyMechanism"):
+        bdp.calibrate(CHAIN, COUNT, epsilon=1, delta=1e-6, neighbours="add-remove")
+    with pytest.raises(InvalidInputError, match="neighbours= goes with epsilon="):
+        bdp.calibrate(CHAIN, COUNT, alpha=30, delta=1e-6, neighbours="add-remove")
 
 
 def test_one_theorem_can_be_asked_by_name() -> None:
@@ -203,6 +241,11 @@ def test_bad_input_is_one_clear_line(options: dict[str, Any], kind: type[BayesDP
     with pytest.raises(kind, match=message) as caught:
         bdp.calibrate(CHAIN, COUNT, epsilon=1, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_there_is_no_picture() -> None:
+    with pytest.raises(InvalidInputError, match="no picture"):
+        bdp.calibrate(CHAIN, COUNT, epsilon=1, delta=1e-6).plot("noise.svg")
 
 
 def test_questions_without_a_known_noise_are_refused() -> None:

@@ -168,7 +168,7 @@ def test_states_are_found_whatever_their_type(
         ("leakage {empty} --query count --states 1 --tau 1", "empty.json is empty; expected a JSON object"),
         ("leakage {binary} --query count --states 1 --tau 1", "binary.json is not UTF-8 text"),
         ("leakage {folder} --query count --states 1 --tau 1", "cannot read"),
-        ("leakage {markov} --query count --states active", "Missing option '--tau'"),
+        ("leakage {markov} --query count --states active", "say how private the release is: --tau"),
         (
             "leakage {markov} --query count --tau 1",
             'a count needs --states, the values to count: some of "idle", "acti',
@@ -202,7 +202,7 @@ def test_states_are_found_whatever_their_type(
             "--bounds goes with sum, mean and varia",
         ),
         ("leakage {markov} --query count --states active --tau 1 --size 3", "--size goes with mean"),
-        ("leakage {markov} --query count --states active --tau 1 --known 3", "--known goes with --target"),
+        ("leakage {markov} --query count --states active --tau 1 --known 3", "--known requires --target"),
         ("leakage {markov} --query count --states active --tau 1 --target x", "--target must be a whole number"),
         ("leakage {markov} --query count --states active --tau 1 --target -1", "--target must be at least 0"),
         ("leakage {markov} --query count --states active --tau 1 --target 2 --known 1,,3", "without empty entries"),
@@ -401,3 +401,69 @@ def test_the_installed_command_runs_as_a_module(models: Path) -> None:
     wrong = subprocess.run([*command[:-1], "-1"], capture_output=True, check=False)
     assert wrong.returncode == 2
     assert wrong.stdout == b""
+
+
+COUNTED = ("--query", "count", "--states", "active")
+
+
+def test_leakage_in_epsilon_and_delta(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(models / "markov.json")
+    reported = json.loads(answered(capsys, "leakage", model, *COUNTED, "--tau", "0.2441", "--delta", "1e-7", "--json"))
+    assert reported["epsilon"] == pytest.approx(0.98, abs=0.02)
+    assert 1e-7 < reported["delta"] < 1e-6
+    assert (reported["tau"], reported["rho"], reported["noise"]) == (0.2441, None, None)
+    by_rho = json.loads(answered(capsys, "leakage", model, *COUNTED, "--rho", "0.0014", "--delta", "1e-6", "--json"))
+    assert (by_rho["delta"], by_rho["rho"], by_rho["noise"]) == (1e-6, 0.0014, "gaussian")
+    foreign = ("--tau", "0.1", "--delta", "1e-6", "--neighbours", "add-remove", "--json")
+    doubled = json.loads(answered(capsys, "leakage", model, "--query", "any-mechanism", *foreign))
+    assert doubled["tau"] == 0.2
+    assert "δ is not the probability" in answered(
+        capsys, "leakage", model, *COUNTED, "--rho", "0.001", "--delta", "1e-6"
+    )
+    one = answered(capsys, "leakage", model, *COUNTED, "--tau", "0.1", "--theorem", "markov-quilt", "--json")
+    assert [each["theorem"] for each in json.loads(one)["theorems"]] == ["markov-quilt"]
+
+
+def test_calibrate_in_epsilon_and_delta(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    promise = ("calibrate", str(models / "markov.json"), *COUNTED, "--epsilon", "1", "--delta", "1e-6")
+    one, many = (json.loads(answered(capsys, *promise, *count, "--json")) for count in ((), ("--count", "100")))
+    assert (one["noise"], many["noise"]) == ("laplace", "gaussian")
+    assert one["tau"] == pytest.approx(0.2498, abs=1e-3)
+    assert many["scale"] == pytest.approx((2 * many["rho"]) ** -0.5)
+    insisted = json.loads(answered(capsys, *promise, "--noise", "gaussian", "--json"))
+    assert insisted["rho"] == pytest.approx(100 * many["rho"])
+    assert insisted["alpha"] > one["alpha"]
+    assert "Gaussian noise of scale" in answered(capsys, *promise, "--count", "100")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("leakage M --rho 0.1", "--rho"),
+        ("leakage M --tau 1 --rho 0.1 --delta 1e-6", "--tau and --rho are each the whole loss"),
+        ("leakage M", "say how private the release is: --tau"),
+        ("leakage M --tau 1 --delta 2", "--delta"),
+        ("leakage M --tau x", "--tau must be a number, not 'x'"),
+        ("leakage M --tau 1 --neighbours both", "--neighbours"),
+        ("calibrate M --epsilon 1 --noise gaussian", "--delta"),
+        ("calibrate M --epsilon 1 --delta 1e-6 --noise normal", "--noise"),
+        ("calibrate M --epsilon 1 --delta 1e-6 --count 0", "--count must be at least 1"),
+        ("calibrate M --epsilon 1 --theorem none", "there is no theorem 'none'"),
+    ],
+)
+def test_mistakes_with_delta_get_one_clear_line(
+    models: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
+) -> None:
+    given = [str(models / "markov.json") if word == "M" else word for word in arguments.split()]
+    said = refused(capsys, *given, *COUNTED)
+    assert message in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_compare_in_epsilon_and_delta(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    promises = ("compare", str(models / "markov.json"), *COUNTED, "--epsilon", "0.5,1", "--delta", "1e-6")
+    rows = json.loads(answered(capsys, *promises, "--count", "50", "--theorem", "markov-mixing", "--json"))["rows"]
+    assert [(row["epsilon"], row["noise"]) for row in rows] == [
+        (epsilon, noise) for epsilon in (0.5, 1.0) for noise in ("laplace", "gaussian")
+    ]
+    assert "gaussian" in answered(capsys, *promises)

@@ -59,6 +59,39 @@ def test_plain_dp_beside_the_promise_in_words(folder: Path, capsys: pytest.Captu
     assert "At least ε = " in out
 
 
+def test_gaussian_noise_is_audited_with_a_delta(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = audited(capsys, folder, "--rho 0.0078125 --delta 0.01")
+    assert (plain["plain"], plain["noise"], plain["rho"], plain["delta"]) == (True, "gaussian", 0.0078125, 0.01)
+    assert plain["stated"] < 1e-9 < plain["attained"] <= plain["delta"]
+    kept = audited(capsys, folder, "--epsilon 1 --delta 0.001 --noise gaussian")
+    assert (kept["plain"], kept["epsilon"], kept["delta"], kept["tau"]) == (False, 1.0, 0.001, None)
+    assert 0 <= kept["lower_bound"] <= kept["delta"]
+    status, out, _ = answered(capsys, folder, f"@chain.json {COUNT} --rho 0.0078125 --delta 0.01")
+    assert status == 0
+    assert "The worst known attacker\n" in out
+    assert "At that ε, ordinary differential privacy states" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rho 0.01", "--rho and --noise need --delta"),
+        ("--tau 1 --delta 0.01", "--tau with a delta is about any mechanism, and none can be run; give --rho"),
+        ("--delta 0.01", "give either --epsilon or --rho"),
+        ("--rho 0.01 --delta 2", "--delta must lie strictly between 0 and 1"),
+        ("--epsilon 1 --delta 0.01 --noise uniform", "laplace"),
+        ("--rho 0.01 --delta 0.01 --plot @picture.svg", "there is no picture of an audit with a delta"),
+    ],
+)
+def test_an_audit_with_a_delta_refuses_in_one_line(
+    options: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = answered(capsys, folder, f"@chain.json {COUNT} {options}")
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
 def test_what_is_not_one_number_has_no_attacker(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = answered(capsys, folder, "@chain.json --query histogram --tau 0.5 --runs 500 --json")
     assert status == 0

@@ -1,4 +1,4 @@
-"""`bayesdp fit`, `bayesdp diagnose` and `bayesdp calibrate --credibility`, as a stranger would type them."""
+"""`bayesdp fit`, `bayesdp diagnose` and `bayesdp calibrate --credibility`, as users type them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_odds_within_hours_by_their_options(activity: Path, tmp_path: Path, caps
     assert run([*fit, "--within", "hour", "--credibility", "0.9", "--merge", "20", "-o", target]) == 0
     printed = capsys.readouterr().out
     assert "With a credibility of 90 %, the largest odds ratio of" in printed
-    assert "There is no diagnosis for such a model, which is no sign that it holds." in printed
+    assert "There is no diagnosis for such a model. That does not mean that the model fits." in printed
     model = json.loads(Path(target).read_text())
     assert (model["within"], model["credibility"], model["memory"]) == (["hour"], 0.9, 1)
     assert sum(sum(map(sum, stratum["counts"])) for stratum in model["strata"]) == 15258
@@ -226,7 +226,7 @@ MEMORY = (
         ('{"type": "odds-chain", "odds": 3, "column": "s", "length": 2}', "fit a Markov chain", "a chain of 3 records"),
         (
             '{"type": "network", "edges": [[0, 1, 2]], "records": 2, "column": "s"}',
-            "who depends",
+            "which records depend",
             "network of 3 records",
         ),
         (MEMORY + "}", "for a chain with a memory of 2 records", "1 record of"),

@@ -77,7 +77,7 @@ def test_an_adversary_has_a_target() -> None:
     assert options.adversary(None, None) == {}
     assert options.adversary("0", None) == {"target": 0, "known": []}
     assert options.adversary("3", "0,2") == {"target": 3, "known": [0, 2]}
-    with pytest.raises(InvalidInputError, match="--known goes with --target"):
+    with pytest.raises(InvalidInputError, match="--known requires --target"):
         options.adversary(None, "1")
     with pytest.raises(InvalidInputError, match="--known"):
         options.adversary("3", "-1")
@@ -86,7 +86,7 @@ def test_an_adversary_has_a_target() -> None:
 def test_engines_are_named_and_a_master_goes_with_spark_alone() -> None:
     with options.table("data.csv", "polars", None) as opened:
         assert opened == "data.csv"
-    for engine, master, said in (("excel", None, "polars or spark"), ("polars", "local", "--master goes with")):
+    for engine, master, said in (("excel", None, "polars or spark"), ("polars", "local", "--master requires")):
         with pytest.raises(InvalidInputError, match=said), options.table("data.csv", engine, master):
             pass
 
@@ -132,3 +132,10 @@ def test_without_a_name_the_ledger_is_the_default_one(monkeypatch: pytest.Monkey
     monkeypatch.setenv("BAYESDP_LEDGER", "sqlite:///own.db")
     assert options.ledger("other.db") == "other.db"
     assert "own.db" in str(options.ledger(None))
+
+
+def test_only_what_is_given_is_passed_on() -> None:
+    assert options.numbers_given({"--tau": "0.5", "--delta": None, "--rho": "1e-3"}) == {"tau": 0.5, "rho": 1e-3}
+    assert options.given(noise="laplace", theorem=None) == {"noise": "laplace"}
+    with pytest.raises(InvalidInputError, match="--rho must be a number"):
+        options.numbers_given({"--rho": "little"})

@@ -39,7 +39,7 @@ def reported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_engines_and_masters_that_are_none(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     fit = ("fit", data, *CHAIN)
     assert "--engine must be polars or spark, not 'flink'" in reported(capsys, *fit, "--engine", "flink")
-    assert "--master goes with --engine spark" in reported(capsys, *fit, "--master", "local[2]")
+    assert "--master requires --engine spark" in reported(capsys, *fit, "--master", "local[2]")
     spark = ("--engine", "spark")
     assert "with Spark only Parquet can be read, not 'x.csv'" in reported(capsys, "fit", "x.csv", *CHAIN, *spark)
     assert "--master must be spark://host:7077, yarn, " in reported(capsys, *fit, *spark, "--master", "nowhere")

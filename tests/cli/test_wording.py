@@ -1,4 +1,4 @@
-"""What the command line says is written in options and JSON entries; nobody there knows Python's parameters."""
+"""Messages of the command line name options and JSON entries, not parameters of Python."""
 
 from __future__ import annotations
 

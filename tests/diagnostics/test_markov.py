@@ -100,7 +100,7 @@ def test_independent_records_are_reported_and_the_chain_is_fine() -> None:
     path = walk(np.random.default_rng(3), first_order(np.full((2, 2), 0.5)), 5000)
     found = named(diagnose_chain(counted([path]), MarkovChain([[0.5, 0.5], [0.5, 0.5]])), "dependence")
     assert (found.verdict, found.word) == ("fine", "not seen")
-    assert "found no dependence: Independent() may describe" in found.meaning
+    assert "found no dependence: a model of independent records may describe" in found.meaning
 
 
 def test_dependence_is_present_not_fine() -> None:
@@ -110,7 +110,7 @@ def test_dependence_is_present_not_fine() -> None:
 
 
 def test_a_sparse_table_tells_nothing() -> None:
-    """111 states and 1,460 transitions, p = 1: nobody may conclude that the records are independent."""
+    """111 states and 1,460 transitions, p = 1: that does not show that the records are independent."""
     rng = np.random.default_rng(0)
     counts = np.zeros((111, 111), dtype=int)
     states = rng.choice(111, 1461, p=rng.dirichlet(np.ones(111)))
@@ -195,7 +195,7 @@ def test_a_model_fitted_to_these_counts_agrees_by_construction() -> None:
         chain = MarkovChain.from_counts(counts, smoothing=smoothing)
         found = named(diagnose_chain(statistics(counts), chain), "probabilities")
         assert (found.verdict, found.word, found.figure) == ("fine", "by construction", "")
-        assert "these very transitions" in found.meaning
+        assert "estimated from these transitions" in found.meaning
 
 
 def test_degrees_of_freedom_count_what_was_seen() -> None:

@@ -1,4 +1,4 @@
-"""Samples and counts of a table: what is one, and what is told of it."""
+"""Samples and counts of a table: their types and their diagnoses."""
 
 from dataclasses import replace
 from typing import Any

@@ -33,7 +33,7 @@ NOT_RUN = {
     },
     "CONTRIBUTING.md": {"make test": "CI runs it"},
     "docs/advise.md": {"assumption ": "printed about the original file, which is not ours to give"},
-    "docs/extending.md": {"from bayesdp.testing": "tests/stranger is this suite, of a package of its own"},
+    "docs/extending.md": {"from bayesdp.testing": "tests/extension runs this suite in a package of its own"},
     "docs/fitting.md": {"steps > 0": "conditions; tests/frames/test_expressions.py reads them"},
     "docs/frames.md": {"place(x)": "a formula", "|place(x)": "a formula", "min( d/W": "a formula"},
     "docs/models.md": {
@@ -88,7 +88,7 @@ def commands(page: str) -> list[str]:
 
 
 def left_out(page: str, block: Token) -> bool:
-    """Whether nothing runs a block, and nobody says why."""
+    """Whether no test runs a block, without a stated reason."""
     language = block.info.partition(" ")[0]
     if block.type == "fence" and language in ELSEWHERE:
         return not (ROOT / ELSEWHERE[language]).exists()

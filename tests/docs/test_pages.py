@@ -26,7 +26,7 @@ SLOW = {
     "docs/journeys/step-counter.md",
     "docs/reproduce.md",
 }
-"""Pages that take seconds: they climb the ladder of `advise`, fit and diagnose, or run attacks."""
+"""Pages that take seconds: they run `advise`, fit and diagnose, or run attacks."""
 
 LEAVES_SOMETHING = re.compile(r"^\s*class |\bregister\(|\bos\.environ|\bsys\.", re.MULTILINE)
 """Code that defines a kind of model or query, or changes its process."""

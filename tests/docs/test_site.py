@@ -19,7 +19,7 @@ import pytest
 from tools.docs.navigation import ROOT, all_pages
 
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("object", "data")}
-"""What a browser fetches by itself. A link is fetched by nobody, unless it is one of these kinds:"""
+"""What a browser fetches by itself: of links only these kinds."""
 FETCHED = {"stylesheet", "preload", "prefetch", "icon", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
 
 
@@ -131,7 +131,7 @@ UNREAD = r"""
   .filter(node => node.nodeType == 3 && /\$[^$]+\$|\\[a-zA-Z]+\{/.test(node.data))
   .map(node => node.data)
 """
-"""Text that looks like a formula nobody read."""
+"""Text that looks like a formula that was not rendered."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""One figure for one thing: whoever asks what a release costs is told what the session will use.
+"""Every command and method reports the cost that the session will charge.
 
 Five places tell it: `calibrate`, `advise`, the explorer, `session.preview` and the release itself. They are compared
 on every journey of the documentation, and on a panel of eight years. What they share is τ and the scale of the noise.
@@ -27,7 +27,7 @@ CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
-class Case:
+class Surface:
     """A table, a model of it, and what is asked; `advised`: how `advise` is asked about the same."""
 
     table: Any
@@ -51,38 +51,38 @@ def _page(name: str, *needed: str) -> dict[str, Any]:
     return names
 
 
-def families() -> Iterator[Case]:
+def families() -> Iterator[Surface]:
     made = _page("families", "mean", "anything")
-    yield Case("siblings.csv", made["family"], made["mean"], advised={"group": "family"})
-    yield Case("flu.parquet", made["anything"], bdp.Count("ill", equals=True))
+    yield Surface("siblings.csv", made["family"], made["mean"], advised={"group": "family"})
+    yield Surface("flu.parquet", made["anything"], bdp.Count("ill", equals=True))
 
 
-def sensor_series() -> Iterator[Case]:
+def sensor_series() -> Iterator[Surface]:
     made = _page("sensor-series", "town", "high")
     place = {"order_by": "time", "entity": "home"}
-    yield Case(made["use"], made["series"], made["mean"], advised=place)
-    yield Case(made["town"], made["chain"], made["high"], advised=place)
+    yield Surface(made["use"], made["series"], made["mean"], advised=place)
+    yield Surface(made["town"], made["chain"], made["high"], advised=place)
 
 
-def smart_meters() -> Iterator[Case]:
+def smart_meters() -> Iterator[Surface]:
     made = _page("smart-meters", "running")
     month = made["january"]
-    yield Case(month, made["model"], made["running"], advised={"order_by": "time", "entity": "meter"})
-    yield Case(month, made["model"], made["running"], growing=True)
+    yield Surface(month, made["model"], made["running"], advised={"order_by": "time", "entity": "meter"})
+    yield Surface(month, made["model"], made["running"], growing=True)
 
 
-def sql_database() -> Iterator[Case]:
+def sql_database() -> Iterator[Surface]:
     made = _page("sql-database", "urgent")
     source = "sqlite:///clinic.db#visits"
-    yield Case(source, made["patients"], made["urgent"])
-    yield Case(source, made["patients"], bdp.Sum("waited", bounds=(0, 120)), advised={"group": "patient"})
+    yield Surface(source, made["patients"], made["urgent"])
+    yield Surface(source, made["patients"], bdp.Sum("waited", bounds=(0, 120)), advised={"group": "patient"})
 
 
-def step_counter() -> Iterator[Case]:
+def step_counter() -> Iterator[Surface]:
     made = _page("step-counter", "question")
     place: dict[str, Any] = {"order_by": ["date", "interval"], "missing": "drop"}
     fitted = bdp.MarkovChain.fit("steps.csv", state="steps > 0", **place)
-    yield Case("steps.csv", fitted, made["question"], "drop", advised=place)
+    yield Surface("steps.csv", fitted, made["question"], "drop", advised=place)
 
 
 PANEL: dict[str, Any] = {"order_by": "year", "entity": "person"}
@@ -100,16 +100,16 @@ def _panel(persons: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["person", "year", "ill"], orient="row")
 
 
-def eight_years() -> Iterator[Case]:
+def eight_years() -> Iterator[Surface]:
     panel = _panel(100)
     with_gaps = panel.filter(pl.int_range(pl.len()) % 97 != 3)
     irregular = panel.with_columns(year=pl.col("year") ** 2)
     for table in (panel, with_gaps, irregular):
-        yield Case(table, bdp.MarkovChain.fit(table, state="ill", diagnose=False, **PANEL), ILL)
-        yield Case(table, bdp.OddsChain.fit(table, state="ill", memory=2, **PANEL), ILL)
+        yield Surface(table, bdp.MarkovChain.fit(table, state="ill", diagnose=False, **PANEL), ILL)
+        yield Surface(table, bdp.OddsChain.fit(table, state="ill", memory=2, **PANEL), ILL)
 
 
-def eight_years_advised() -> Iterator[Case]:
+def eight_years_advised() -> Iterator[Surface]:
     for case in eight_years():
         if isinstance(case.model, bdp.OddsChain):
             yield replace(case, advised=PANEL)
@@ -131,7 +131,7 @@ def test_every_journey_is_compared() -> None:
     [eight_years, *(pytest.param(cases, marks=pytest.mark.slow) for cases in (eight_years_advised, *JOURNEYS))],
 )
 def test_five_surfaces_tell_one_figure(
-    cases: Callable[[], Iterator[Case]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cases: Callable[[], Iterator[Surface]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for number, case in enumerate(cases()):
@@ -149,7 +149,7 @@ def test_five_surfaces_tell_one_figure(
             )
 
 
-def _assumptions(case: Case) -> list[Any]:
+def _assumptions(case: Surface) -> list[Any]:
     if case.advised is None:
         return []
     return [
@@ -159,7 +159,7 @@ def _assumptions(case: Case) -> list[Any]:
     ]
 
 
-def _told(case: Case, ledger: Path, credibility: float | None = None) -> dict[str, tuple[float, float]]:
+def _told(case: Surface, ledger: Path, credibility: float | None = None) -> dict[str, tuple[float, float]]:
     """Return τ and the scale of the noise that each surface tells for ε = 1."""
     used = case.model.at_any_length() if case.growing else case.model
     promise = bdp.calibrate(used, case.query, epsilon=1.0, credibility=credibility)

@@ -197,7 +197,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     [
         ("UNIX_TS\n0\n", "has no column besides 'UNIX_TS'"),
         ("time,WHE\n0,1\n", "has no column 'UNIX_TS'"),
-        ("UNIX_TS,WHE\n9223372036854775807,1\n", "column 'UNIX_TS': no reading is from a day of the calendar"),
+        ("UNIX_TS,WHE\n9223372036854775807,1\n", "column 'UNIX_TS': no reading has a valid date"),
         ("UNIX_TS,WHE\n2012-04-01,1\n", "column 'UNIX_TS': '2012-04-01' is not a whole number"),
         ("UNIX_TS,WHE\n0,much\n", "column 'WHE': 'much' is not a number"),
         ("UNIX_TS,WHE\n,1\n", "column 'UNIX_TS': 1 of 1 values are missing"),

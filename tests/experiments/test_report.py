@@ -8,7 +8,7 @@ import pytest
 from bayesdp.experiments import Report
 from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.report import html, introduction, markdown
-from bayesdp.experiments.tables import Table
+from bayesdp.experiments.tables import ReportTable
 
 
 class _Page(HTMLParser):
@@ -100,7 +100,7 @@ def test_the_markdown_shows_the_pictures_that_were_written(full: Report) -> None
     assert all((full.out / path).is_file() for path in shown)
 
 
-TABLE = Table("t", "A <table>", ("what", "a|b"), (("x & y", "1|2"),), ("One note.",))
+TABLE = ReportTable("t", "A <table>", ("what", "a|b"), (("x & y", "1|2"),), ("One note.",))
 
 
 def test_whatever_is_in_a_table_or_a_failure_stays_text() -> None:
@@ -123,7 +123,9 @@ def test_a_report_without_data_says_so() -> None:
 
 
 def test_rows_of_one_data_set_stand_under_its_name() -> None:
-    grouped = Table("t", "T", ("data", "what", "n"), (("A", "x", "1"), ("A", "y", "2"), ("B", "x", "3")), grouped=True)
+    grouped = ReportTable(
+        "t", "T", ("data", "what", "n"), (("A", "x", "1"), ("A", "y", "2"), ("B", "x", "3")), grouped=True
+    )
     text = html([], [], {}, [grouped], {})
     assert text.count('<th colspan="2">') == 2
     assert _Page(text).labels == 6

@@ -62,7 +62,7 @@ def test_verdicts_on_the_papers_numbers(full: Report) -> None:
 def test_an_unreachable_smallest_epsilon_is_explained(full: Report) -> None:
     equation, text = verdict(full, "Electricity, days above 80", "smallest")
     assert "printed γ = 4.49 gives 6.0074" in equation
-    assert "between 5.9980 and 6.0249" in equation
+    assert "give 5.9980 to 6.0249" in equation
     assert "rounded up, 6.0213 would be 6.03" in equation
     assert "the equation has 4.7 for “Electricity, days above 70 kWh”" in text
     equation, text, results = verdict(full, "Electricity, days above 90", "smallest")
@@ -70,7 +70,7 @@ def test_an_unreachable_smallest_epsilon_is_explained(full: Report) -> None:
     assert "8.54 with two digits swapped" in text
     assert results == text
     equation, text, results = verdict(full, "Electricity, days above 70", "smallest")
-    assert equation.startswith("wrong, as its γ is")
+    assert equation.startswith("wrong, because its γ is")
     assert text.startswith("match, cut off")
     assert "γ would have to be 3.40" in results
 
@@ -88,7 +88,7 @@ def test_claims_beyond_the_papers_own_checks(full: Report) -> None:
     ends = [re.findall(r"holds for ε up to (\d+) only: the mean error is n/ε records", text) for text in general]
     assert ends == [["3"], ["3"], ["1"], ["3"], ["5"]]
     (gaussian,) = verdict(full, "Theory", "ρ up to which")
-    assert gaussian.startswith("holds for m below 7 only")
+    assert gaussian.startswith("holds only for m below 7")
     (similar,) = verdict(full, "Theory", "h close to 1")
     assert similar.startswith(
         "holds as a necessary condition, but is not sufficient: at ε = 6, γ = 4 the error is 13.2"

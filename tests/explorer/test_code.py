@@ -14,12 +14,12 @@ import pytest
 from bayesdp import GaussianGroups
 from bayesdp.cli import run
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.page_text import PageText, wanted_of
 from bayesdp.explorer.priced_assumptions import PricedAssumptions, look
-from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Findings, done, next_job, together
 
-NOTHING = Subject.of(None)
+NOTHING = ExploredFile.of(None)
 
 SCREENS = [
     Choices(assumed="groups"),
@@ -34,16 +34,16 @@ SCREENS = [
 
 
 def complete(
-    subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None = None
+    explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None = None
 ) -> tuple[PageText, Findings]:
     """Return a screen with nothing left to compute."""
     from bayesdp.explorer.page_text import page_text
 
-    wanted = wanted_of(subject, choices, priced_assumptions)
+    wanted = wanted_of(explored, choices, priced_assumptions)
     findings = Findings.about(wanted)
     while (job := next_job(findings, wanted)) is not None:
         findings = together(findings, done(job))
-    return page_text(subject, choices, priced_assumptions, findings), findings
+    return page_text(explored, choices, priced_assumptions, findings), findings
 
 
 def compare_rows(rows: Sequence[tuple[str, float, float | None]], findings: Findings) -> None:
@@ -87,14 +87,14 @@ def compare_shell(shown: PageText, findings: Findings, folder: Path, capsys: pyt
 
 
 def check(
-    subject: Subject,
+    explored: ExploredFile,
     choices: Sequence[Choices],
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     priced_assumptions: Any = None,
 ) -> None:
     for chosen in choices:
-        shown, findings = complete(subject, chosen, priced_assumptions)
+        shown, findings = complete(explored, chosen, priced_assumptions)
         assert shown.problem == ""
         assert not shown.waiting
         compare_python(shown, findings)
@@ -119,8 +119,8 @@ def test_a_model_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "it's a model.json"
     path.write_text(GaussianGroups(covariance=[[1, 0.3], [0.3, 2]]).to_json())
-    subject = Subject.of(path)
-    check(subject, [subject.start], tmp_path, capsys)
+    explored = ExploredFile.of(path)
+    check(explored, [explored.start], tmp_path, capsys)
 
 
 @pytest.mark.slow
@@ -131,9 +131,9 @@ def test_every_priced_assumption_of_a_table(
     path = tmp_path / "families.csv"
     heights = [100 + (family * 7 + child * 3) % 11 + family % 5 for family in range(60) for child in range(3)]
     polars.DataFrame({"family": [f for f in range(60) for _ in range(3)], "height": heights}).write_csv(path)
-    subject = Subject.of(path)
+    explored = ExploredFile.of(path)
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    priced_assumptions = look(subject, chosen)
+    priced_assumptions = look(explored, chosen)
     assumptions = [replace(chosen, assumption=step.name) for step in priced_assumptions.steps if step.possible]
     assert len(assumptions) >= 3
-    check(subject, assumptions, tmp_path, capsys, priced_assumptions)
+    check(explored, assumptions, tmp_path, capsys, priced_assumptions)

@@ -6,12 +6,12 @@ from screens import secrets_in, settled  # type: ignore[import-not-found]
 
 from bayesdp import GaussianGroups, MarkovChain
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.page_text import PageText, page_text, wanted_of
-from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Job, done
 from bayesdp.rounding import shown_odds
 
-NOTHING = Subject.of(None)
+NOTHING = ExploredFile.of(None)
 GROUPS = Choices(assumed="groups")
 
 
@@ -69,9 +69,9 @@ def test_fifty_columns_are_a_heat_map_and_a_choice() -> None:
     from bayesdp.models.layout import GroupLayout
 
     wide = GaussianGroups(covariance=matrix, layout=GroupLayout(value=tuple(names)))
-    subject = Subject("model", "wide.json", wide)
-    assert subject.start.column == "c0"
-    shown = page_text(subject, replace(subject.start, column="c49"))
+    explored = ExploredFile("model", "wide.json", wide)
+    assert explored.start.column == "c0"
+    shown = page_text(explored, replace(explored.start, column="c49"))
     assert shown.problem == ""
     assert shown.pictures[0].count("<rect") == 2500
 
@@ -82,15 +82,15 @@ def test_fifty_columns_are_a_heat_map_and_a_choice() -> None:
 def test_a_fitted_model_shows_no_state_that_was_not_typed() -> None:
     counts = [[9876543, 7], [9, 40]]
     fitted = MarkovChain.from_counts(counts, states=["SENTINELattic", "hall"], length=20)
-    subject = Subject("model", "m.json", fitted)
-    empty = page_text(subject, subject.start)
+    explored = ExploredFile("model", "m.json", fitted)
+    empty = page_text(explored, explored.start)
     assert empty.problem
-    shown = settled(subject, Choices(values="hall"))
+    shown = settled(explored, Choices(values="hall"))
     assert shown.problem == ""
     assert "value 1" in shown.pictures[0]
     assert any("value 1" in note for note in shown.notes)
     assert secrets_in(empty) == secrets_in(shown) == []
-    typed = page_text(subject, Choices(values="cellar"))
+    typed = page_text(explored, Choices(values="cellar"))
     assert typed.problem
     assert secrets_in(typed) == []
 

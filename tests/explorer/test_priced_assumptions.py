@@ -1,5 +1,6 @@
-"""A table's ladder of assumptions: looked at when asked, one rung recommended, and no value of a record in it."""
+"""The priced assumptions of a table: computed on request, with one recommendation and no value of a record."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,21 +10,22 @@ from screens import secrets_in, settled  # type: ignore[import-not-found]
 
 from bayesdp.errors import InvalidInputError
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.explored_file import ExploredFile
+from bayesdp.explorer.page import assumption_list
 from bayesdp.explorer.page_text import page_text
 from bayesdp.explorer.priced_assumptions import look
-from bayesdp.explorer.subject import Subject
 
 
 @pytest.fixture
-def families(tmp_path: Path) -> Subject:
+def families(tmp_path: Path) -> ExploredFile:
     path = tmp_path / "families.csv"
     heights = [9876543 + (family * 7 + child * 3) % 11 + family % 5 for family in range(60) for child in range(3)]
     people = ["SENTINELbob"] * 3 + [f"family {family}" for family in range(1, 60) for _ in range(3)]
     polars.DataFrame({"family": people, "height": heights}).write_csv(path)
-    return Subject.of(path)
+    return ExploredFile.of(path)
 
 
-def test_assumptions_about_numbers_show_no_value(families: Subject) -> None:
+def test_assumptions_about_numbers_show_no_value(families: ExploredFile) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     priced_assumptions = look(families, chosen)
     assert secrets_in(priced_assumptions.steps) == []
@@ -40,15 +42,15 @@ def test_assumptions_about_states_show_no_value(tmp_path: Path) -> None:
     rooms = [("SENTINELattic", "hall")[t * t // 7 % 2] for t in range(400)]
     people = ["SENTINELbob"] * 200 + ["eve"] * 200
     polars.DataFrame({"t": range(400), "room": rooms, "who": people}).write_csv(path)
-    subject = Subject.of(path)
+    explored = ExploredFile.of(path)
     chosen = Choices(column="room", values="hall", order_by="t", entity="who")
-    priced_assumptions = look(subject, chosen)
+    priced_assumptions = look(explored, chosen)
     assert secrets_in(priced_assumptions.steps) == []
     for step in priced_assumptions.steps:
-        assert secrets_in(page_text(subject, replace(chosen, assumption=step.name), priced_assumptions)) == []
+        assert secrets_in(page_text(explored, replace(chosen, assumption=step.name), priced_assumptions)) == []
 
 
-def test_a_table_is_read_on_request_and_again_for_a_new_question(families: Subject) -> None:
+def test_a_table_is_read_on_request_and_again_for_a_new_question(families: ExploredFile) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     assert "Then look at the table" in page_text(families, chosen).problem
     priced_assumptions = look(families, chosen)
@@ -59,7 +61,7 @@ def test_a_table_is_read_on_request_and_again_for_a_new_question(families: Subje
     )  # another ε is another screen only
 
 
-def test_one_assumption_is_recommended_and_another_can_be_chosen(families: Subject) -> None:
+def test_one_assumption_is_recommended_and_another_can_be_chosen(families: ExploredFile) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     priced_assumptions = look(families, chosen)
     assert sum(step.recommended for step in priced_assumptions.steps) == 1
@@ -69,6 +71,13 @@ def test_one_assumption_is_recommended_and_another_can_be_chosen(families: Subje
         "groups of at most 3"
         in page_text(families, replace(chosen, assumption=last.name), priced_assumptions).assumption
     )
+
+
+def test_the_radio_buttons_are_named_as_their_choice(families: ExploredFile) -> None:
+    chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
+    drawn = str(assumption_list(look(families, chosen), chosen, "", busy=False))
+    (name,) = set(re.findall(r'<input type="radio" name="(\w+)"', drawn))
+    assert name in Choices.names()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,7 @@ def test_one_assumption_is_recommended_and_another_can_be_chosen(families: Subje
     ],
 )
 def test_what_is_wrong_with_a_table_is_said_without_its_records(
-    families: Subject, wrong: dict[str, str], said: str
+    families: ExploredFile, wrong: dict[str, str], said: str
 ) -> None:
     chosen = Choices.read(wrong, Choices(kind="sum", values="", column="height", high="200", group="family"))
     with pytest.raises(InvalidInputError, match=said) as refused:

@@ -13,8 +13,8 @@ import pytest
 from bayesdp import MarkovChain
 from bayesdp.cli import run
 from bayesdp.errors import InvalidInputError, MissingDependencyError
+from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.serve import HOST, Guard, guarded, listening
-from bayesdp.explorer.subject import Subject
 
 TOKEN, PORT = "secret-token", 8123
 HERE = f"{HOST}:{PORT}"
@@ -140,7 +140,7 @@ FOREIGN = re.compile(
 
 @pytest.fixture(scope="module")
 def page() -> Guard:
-    return guarded(Subject.of(None), TOKEN, PORT)
+    return guarded(ExploredFile.of(None), TOKEN, PORT)
 
 
 def test_the_page_and_all_it_loads_come_from_here(page: Guard) -> None:
@@ -169,7 +169,7 @@ def test_the_address_brings_the_choices_back(page: Guard) -> None:
 
 def test_what_is_typed_stays_text(page: Guard) -> None:
     typed = "\"'><img src=x onerror=alert(1)>"
-    query = urlencode(dict.fromkeys(("values", "epsilon", "kind", "assumed", "low", "rung"), typed))
+    query = urlencode(dict.fromkeys(("values", "epsilon", "kind", "assumed", "low", "assumption"), typed))
     _, _, body = asked(page, f"/{TOKEN}/", host=HERE, query=query)
     assert b"<img" not in body
     assert b"&lt;img" in body
@@ -177,7 +177,7 @@ def test_what_is_typed_stays_text(page: Guard) -> None:
 
 def test_the_form_of_a_fitted_model_shows_none_of_its_states() -> None:
     fitted = MarkovChain.from_counts([[9876543, 7], [9, 40]], states=["SENTINELattic", "SENTINELhall"], length=20)
-    _, _, body = asked(guarded(Subject("model", "m.json", fitted), TOKEN, PORT), f"/{TOKEN}/", host=HERE)
+    _, _, body = asked(guarded(ExploredFile("model", "m.json", fitted), TOKEN, PORT), f"/{TOKEN}/", host=HERE)
     assert b"SENTINEL" not in body
     assert b"9876543" not in body
 
@@ -193,7 +193,7 @@ def test_without_shiny_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.delitem(sys.modules, "bayesdp.explorer.page", raising=False)
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(MissingDependencyError, match=re.escape("pip install 'bayesdp[explorer]'")):
-        guarded(Subject.of(None), TOKEN, PORT)
+        guarded(ExploredFile.of(None), TOKEN, PORT)
     assert run(["explore", "--no-browser"]) == 2
     assert "bayesdp[explorer]" in capsys.readouterr().err
 

@@ -15,14 +15,14 @@ from bayesdp.frames.wide_format import VALUE, unpivoted
 
 def test_questions_without_a_column() -> None:
     frame = pl.DataFrame({"a": [1, 2]})
-    with pytest.raises(QueryError, match=r"which column is .* about\? Count\('column', \.\.\.\) says it"):
+    with pytest.raises(QueryError, match=r"the column of .* is missing; name it: Count\('column', \.\.\.\)"):
         tally(frame, [Count(equals=1)])
     assert tally(frame, [Count(equals=1)], subject="a > 1")[0].counts == (1,)
     assert tally(frame, [Count(equals=1)], subject="a")[0].counts == (1,)
 
 
 def unread(*, fails: bool = True) -> pl.LazyFrame:
-    """Return a table of known columns that nobody may read."""
+    """Return a table with columns whose values must not be read."""
 
     def refuse(frame: pl.DataFrame) -> pl.DataFrame:
         assert not fails, "the table was read"
@@ -46,7 +46,7 @@ def unread(*, fails: bool = True) -> pl.LazyFrame:
         (Count("k", equals=1, where="x"), "it is not a condition by itself"),
         (Count("k", equals=1, where="t < k"), "they cannot be compared"),
         (Count("x > 1", equals=2), "are true and false, not 2"),
-        (Count(equals=1), "which column is"),
+        (Count(equals=1), "name it"),
     ],
 )
 def test_a_question_is_checked_without_reading(query: Any, message: str) -> None:

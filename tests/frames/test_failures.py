@@ -1,4 +1,4 @@
-"""Whatever an engine raises becomes an error of ours: damaged files are refused in one line, and charge nothing."""
+"""Every exception of an engine becomes a BayesDPError: damaged files are refused in one line and charge nothing."""
 
 import gzip
 import json

@@ -281,7 +281,7 @@ def test_a_step_that_no_record_keeps(engine: str, frame_of: FrameOf) -> None:
 
 @every_engine
 def test_an_order_wider_than_integers(engine: str, frame_of: FrameOf) -> None:
-    """The distance of the records is no 64-bit integer: refused by whoever notices."""
+    """The distance of the records is no 64-bit integer: refused by the first check that notices."""
     columns: Columns = {"o": ("int64", [-(2**63), 2**63 - 1]), "s": ("string", ["a", "b"])}
     with pytest.raises(FrameError, match=r"less than the step|cannot be read"):
         transitions(frame_of(engine, columns), "s", ChainLayout("o", step=1))

@@ -60,7 +60,7 @@ def test_groups_that_became_one_group_are_not_released(path: str) -> None:
         opened.release(bdp.Count("x", equals=0), epsilon=0.5)
         write(ONE_GROUP, path)
         refuses(opened)
-        write(PAIRS, path)  # as it was, but nobody knows
+        write(PAIRS, path)  # as before, but that is not known
         refuses(opened)
     with pytest.raises(FrameError), session("y.csv"):
         pass

@@ -156,7 +156,7 @@ WRITTEN: list[list[Any]] = [[0, 1], ["0", "1"], [0.0, 1.0], ["0.0", "1e0"], [Fal
 
 
 def matches(kind: str, states: list[Any]) -> bool:
-    """Tell whether states written so are those of a column: nobody knows how a text would write a truth."""
+    """Whether these states are values of a column; booleans match no text."""
     if kind == "text":
         return states in ([0, 1], ["0", "1"]) and not isinstance(states[0], bool)
     return kind == "truth" or states != ["false", "True"]

@@ -72,7 +72,7 @@ def test_each_record_is_related_to_the_one_before() -> None:
         (
             ChainLayout("t"),
             {"missing": "drop"},
-            "the same t as the previous record, so which one comes first is not known",
+            "the same t as the previous record, so their order is unknown",
         ),
         (ChainLayout("t", "who"), {}, "in the table: 2 records have no 's'; .*each is then a gap"),
         (ChainLayout("t", "who", step=3), {"missing": "drop"}, r"by less than the step \(3"),

@@ -18,16 +18,16 @@ COUNT = {"query": "count"}
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(5e-324, 1e300)), min_size=1, max_size=12))
 def test_taus_are_added_exactly_by_key_and_rounded_up_once(charges: list[tuple[str, float]]) -> None:
-    standing = NEW
+    totals = NEW
     for number, (key, tau) in enumerate(charges, start=2):
-        standing = standing.charged(number, key, COUNT, tau)
+        totals = totals.charged(number, key, COUNT, tau)
     exact = {key: sum(Fraction(tau) for other, tau in charges if other == key) for key, _ in charges}
-    assert [total.key for total in standing.totals] == list(exact), "oldest first"
-    for total in standing.totals:
+    assert [total.key for total in totals.totals] == list(exact), "oldest first"
+    for total in totals.totals:
         assert total.tau is not None
         assert Fraction(nextafter(total.tau, 0)) < exact[total.key] <= Fraction(total.tau)
-    assert standing.charges == len(charges)
-    assert [row.since for row in standing.subtotals] == [2 + [k for k, _ in charges].index(key) for key in exact]
+    assert totals.charges == len(charges)
+    assert [row.since for row in totals.subtotals] == [2 + [k for k, _ in charges].index(key) for key in exact]
 
 
 def test_a_key_stands_for_one_query_however_it_is_written() -> None:

@@ -430,7 +430,7 @@ def test_two_processes_through_terminations_and_crashes(
         charges = {entry.number for entry in ledger.entries("steps", "charge")}
         stored = [entry.charge for entry in ledger.entries("steps", "answer")]
     assert {number for number, _ in released} <= charges
-    assert len(charges) - len(released) <= 2 + uncertain, "killed with a charge in hand, or told that it is not known"
+    assert len(charges) - len(released) <= 2 + uncertain, "killed with a charge in hand, or reported as unknown"
     assert answered <= set(stored)
     assert len(stored) == len(set(stored))
 

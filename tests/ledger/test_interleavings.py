@@ -1,4 +1,4 @@
-"""Any sequence of what a ledger can be told keeps it right, and equal to a few lines of Python."""
+"""After any sequence of operations, a ledger is valid and equals a simple model in Python."""
 
 import itertools
 import tempfile

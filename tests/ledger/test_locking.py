@@ -1,6 +1,7 @@
-"""Writers take turns: one at a time, and nobody waits longer than he will."""
+"""Writers hold the lock one at a time, and none waits longer than its patience."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,15 @@ from bayesdp.ledger import locking
 from bayesdp.ledger.locking import write_turn
 
 LONG = 60.0
+
+
+@pytest.fixture(autouse=True)
+def no_thread_outlives_its_test() -> Iterator[None]:
+    """A thread that gave up still waits for the lock; it must not meet what the next test patches."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(LONG)
 
 
 def test_one_at_a_time_and_all_of_them(tmp_path: Path) -> None:

@@ -119,9 +119,9 @@ def test_old_and_new_charges_that_mean_the_same_have_one_total(tmp_path: Path) -
         bdp.Count("x", equals=1),
     ]
     with bdp.Session(TABLE, bdp.Independent(), dataset="steps", ledger=path) as session:
-        added = {query.standing(): session.release(query, epsilon=0.125).tau for query in asked}
+        added = {query.ledger_key(): session.release(query, epsilon=0.125).tau for query in asked}
     after = totals_of(path, "steps")
-    assert set(after) - set(before) == {bdp.Count("x", equals=1).standing()}
+    assert set(after) - set(before) == {bdp.Count("x", equals=1).ledger_key()}
     assert sum(after.values()) == sum(before.values()) + sum(Fraction(tau) for tau in added.values())
     with closing(sqlite3.connect(path)) as database:
         now = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()

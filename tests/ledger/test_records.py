@@ -1,4 +1,4 @@
-"""What a ledger is told and says: checked when it is made, and known by its hash."""
+"""The records of a ledger are checked when they are made, and identified by their hash."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A ledger edited by hand: no account is believed, nothing is charged; damaged rows are an error of ours."""
+"""A ledger edited by hand: no account is believed, nothing is charged; damaged rows raise a LedgerError."""
 
 import json
 import sqlite3
@@ -96,7 +96,7 @@ def test_a_release_finds_what_was_edited_and_charges_nothing(steps: Account, pat
     before = content(path)
     attempts: list[Callable[[], object]] = [
         lambda: charge(steps),
-        lambda: steps.charge((), lambda state: pytest.fail("nobody decides about a ledger that was tampered with")),
+        lambda: steps.charge((), lambda state: pytest.fail("no release is decided on a ledger that was tampered with")),
         steps.state,
         lambda: Ledger(path).account("steps", model=MODEL, description={"records": 9}, budget=2.0),
         lambda: Ledger(path).check_model("steps", MODEL, budget=None),

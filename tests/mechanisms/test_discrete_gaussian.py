@@ -97,7 +97,7 @@ def test_it_is_private_and_costs_a_rho_only() -> None:
     for loss in (PureLoss(0.5), ApproximateLoss(0.5, 1e-6), ConcentratedLoss(0.5, 1e-6)):
         with pytest.raises(InvalidInputError, match="discrete Gaussian noise costs"):
             DiscreteGaussianMechanism.for_loss(loss, 1, 1)
-    with pytest.raises(InvalidInputError, match="no noise here costs approximate"):
+    with pytest.raises(InvalidInputError, match="no noise mechanism for approximate"):
         noise_for(ApproximateLoss)
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,8 @@ from bayesdp.mechanisms.integers import LARGEST_VALUE, checked_dimension, checke
 
 
 def test_whole_numbers_within_the_limits_pass() -> None:
-    assert checked_integers([1, np.int64(-2), LARGEST_VALUE], 3) == [1, -2, LARGEST_VALUE]
+    values: list[Any] = [1, np.int64(-2), LARGEST_VALUE]
+    assert checked_integers(values, 3) == [1, -2, LARGEST_VALUE]
     assert checked_dimension(2**31 - 1) == 2**31 - 1
 
 

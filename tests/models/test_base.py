@@ -118,11 +118,11 @@ def test_documented_json_forms_are_read() -> None:
         ('{"type": ["markov"]}', '"type" must be one of'),
         ('{"type": "arbitrary"}', 'needs "size"'),
         ('{"type": "arbitrary", "size": 3, "m": 4}', 'has no "m"'),
-        ('{"type": "independent", "kind": "x"}', 'has no "kind"; it knows "column", "diagnosis", "record"$'),
+        ('{"type": "independent", "kind": "x"}', 'has no "kind"; it has "column", "diagnosis", "record"$'),
         ('{"type": "independent", "about_values": false}', 'has no "about_values"'),
         (
             '{"type": "markov", "transition": [[1]], "_types": {}}',
-            'has no "_types"; it knows "column", "counts", "diagnosis", "gaps"',
+            'has no "_types"; it has "column", "counts", "diagnosis", "gaps"',
         ),
         ('{"type": "gaussian", "correlation": 0.1, "size": 2, "kind": "gaussian"}', 'has no "kind"'),
         ('{"type": "any-of", "models": [{"type": "independent"}], "kind": 1}', 'has no "kind"'),

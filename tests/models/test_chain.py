@@ -38,7 +38,7 @@ def test_located_replaces_what_is_given_and_no_other() -> None:
     assert BARE.located(state="x > 0", order_by="t").subject == "x > 0"
     with pytest.raises(ModelError, match="describes 's', not 'x'"):
         PLACED.located(state="x")
-    with pytest.raises(ModelError, match=r"does not say which columns it is about; .* by state= and order_by="):
+    with pytest.raises(ModelError, match=r"does not name its columns; .* by state= and order_by="):
         BARE.located(state="x")
 
 

@@ -79,13 +79,13 @@ def test_fine_is_only_what_was_tested_throughout(verdicts: list[Any]) -> None:
         ({"table": ""}, "table of a diagnosis must be a non-empty text"),
         ({"table": "a\nb"}, "must not hold line breaks"),
         ({"basis": None}, "basis of a diagnosis must be a text"),
-        ({"trusted": "all"}, "takes on trust"),
-        ({"trusted": [1]}, "takes on trust must be a text"),
+        ({"trusted": "all"}, "does not test"),
+        ({"trusted": [1]}, "does not test must be a text"),
         ({"notes": [1]}, "notes of a diagnosis must be a text"),
         ({"findings": {}}, "findings of a diagnosis"),
         ({"findings": ["fine"]}, "a finding must be a JSON object"),
         ({"verdict": "good"}, "a verdict is one of"),
-        ({"verdict": "fine"}, 'says "fine", but its findings come to "violated"'),
+        ({"verdict": "fine"}, 'is "fine", but that of its findings is "violated"'),
     ],
 )
 def test_other_diagnoses_are_refused(change: dict[str, Any], message: str) -> None:

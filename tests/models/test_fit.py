@@ -61,7 +61,7 @@ def test_diagnoses_refuse_what_the_fit_would_refuse() -> None:
     with pytest.raises(FrameError, match="20 groups of the table have more than one record in the role 'a'"):
         roles.diagnose(pl.concat([frame, frame]))
     for bare in (GaussianGroups(correlation=0.1, size=3), MarkovChain([[1.0]])):
-        with pytest.raises(ModelError, match="does not say which columns it is about"):
+        with pytest.raises(ModelError, match="does not name its columns"):
             bare.diagnose(frame)
 
 
@@ -77,7 +77,7 @@ def test_a_model_built_by_hand_is_diagnosed_in_the_columns_named() -> None:
     assert fitted.diagnose(steps.drop_nulls(), missing="error").records == 15_264
     with pytest.raises(ModelError, match="describes 'steps > 0', not 'steps > 1'"):
         fitted.diagnose(steps, state="steps > 1", order_by="date")
-    with pytest.raises(ModelError, match="does not say which columns"):
+    with pytest.raises(ModelError, match="does not name its columns"):
         by_hand.diagnose(steps, state="steps > 0")
     with pytest.raises(FrameError, match="2304 records have no"):
         by_hand.diagnose(steps, state="steps > 0", order_by=["date", "interval"])

@@ -88,7 +88,7 @@ def test_roles_and_wide_tables_are_the_same_covariance() -> None:
         ({"value": []}, "value names no column"),
         ({"value": None}, "value names no column"),
         ({"value": ["v", "v"]}, "value names a column twice"),
-        ({"value": ["v", "t"], "group": "who"}, "several value columns mean one row a group"),
+        ({"value": ["v", "t"], "group": "who"}, "several value columns mean one row for each group"),
         (
             {"value": "v", "group": "v"},
             "every group of the table has one record only, so how members vary together is unknown",

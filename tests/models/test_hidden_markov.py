@@ -76,7 +76,7 @@ def test_its_table_is_that_of_a_chain() -> None:
 
 def test_it_says_what_is_assumed() -> None:
     assert HiddenMarkov(transition_odds=81, emission=SEEN, length=9).assumption == (
-        "the records are emitted, each by itself, by the hidden states of a chain at most 9 records long, where the "
+        "the hidden states of a chain at most 9 records long emit the records independently; the "
         "odds ratio of neighbouring hidden states is at most 81 and the emission probabilities are given"
     )
     with pytest.raises(ModelError, match="hidden states are not in the table"):

@@ -199,7 +199,7 @@ def test_a_model_that_contradicts_its_private_fit_is_refused() -> None:
     for wrong in ({"correlation": 0.95}, {"size": 3}, {"learnt": "all"}):
         with pytest.raises(ModelError):
             replace(GROUPS, **cast("Any", {"learnt": reported, **wrong}))
-    with pytest.raises(ModelError, match="bound on every correlation"):
+    with pytest.raises(ModelError, match="groups of another size or kind"):
         GaussianGroups(covariance=[[1, 0.4], [0.4, 1]], learnt=reported)
     with pytest.raises(ModelError, match="must be an object"):
         LearntCorrelation.from_dict([1])

@@ -1,4 +1,4 @@
-"""Chains with memory: what is accepted, what is refused, and what nobody may take for a chain without."""
+"""Chains with memory: which are accepted and refused, and that none is treated as a chain without memory."""
 
 import itertools
 from collections.abc import Callable

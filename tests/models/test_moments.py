@@ -100,7 +100,7 @@ def test_a_contradictory_analysis_of_variance_is_refused(change: dict[str, Any],
 
 def test_groups_that_are_too_few_have_no_posterior() -> None:
     moments = Moments(2, [0, 0], [[1, 0.5], [0.5, 1]])
-    with pytest.raises(ModelError, match=r"2 groups are too few .* covariance of 2 roles is; it takes at least 3"):
+    with pytest.raises(ModelError, match=r"2 groups are too few .* covariance of 2 roles; it takes at least 3"):
         next(moments.draws(np.random.default_rng(1)))
 
 

@@ -25,10 +25,10 @@ EDGES = [(0, 1, 1.5), (1, 2, 2.0)]
         ({"odds": 2, "degree": 2, "hidden": [1]}, "hidden= goes with edges="),
         ({"odds": 2, "degree": 2, "position": "seat"}, "position= goes with edges="),
         ({"edges": []}, "needs records="),
-        ({"edges": EDGES, "records": 3, "odds": 2}, "edges= says everything"),
+        ({"edges": EDGES, "records": 3, "odds": 2}, "edges= is complete"),
         ({"edges": EDGES, "records": 2}, r"edges\[1\] names the position 2, but the last is 1"),
         ({"edges": [(0, 1)], "records": 2}, r"edges\[0\] must be two positions and an odds ratio"),
-        ({"edges": [(0, 0, 2)], "records": 2}, r"edges\[0\] ties the record 0 to itself"),
+        ({"edges": [(0, 0, 2)], "records": 2}, r"edges\[0\] connects the record 0 with itself"),
         ({"edges": [(0, 1, 0.5)], "records": 2}, r"the odds of edges\[0\] must be at least 1"),
         ({"edges": [(0, 1, 2), (1, 0, 3)], "records": 2}, "names the records 0 and 1 twice"),
         ({"edges": [(0, True, 2)], "records": 2}, "must be a whole number"),
@@ -81,7 +81,7 @@ def test_it_says_what_is_assumed() -> None:
     assert "1.5" in (two.parameters or "")
     many = Network(edges=[(0, i, 1 + i) for i in range(1, 20)], records=20)
     assert many.parameters == "Odds ratios of 19 edges between 20 positions: from 2 to 20."
-    with pytest.raises(ModelError, match="does not show who depends on whom"):
+    with pytest.raises(ModelError, match="does not show which records depend on one another"):
         many.diagnose(None)
 
 

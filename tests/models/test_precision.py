@@ -78,7 +78,7 @@ def test_large_ones_that_are_not_walk_summable_are_refused() -> None:
     size = 2500
     loud = sp.diags_array([0.6, 1.0, 0.6], offsets=[-2, 0, 2], shape=(size, size))
     frustrated = loud + sp.diags_array([0.6, 0.6], offsets=[-1, 1], shape=(size, size))
-    with pytest.raises(ModelError, match="too many to see whether"):
+    with pytest.raises(ModelError, match="too many to check whether"):
         bdp.GaussianGroups(precision=frustrated)
 
 
@@ -129,7 +129,7 @@ def test_it_is_read_shown_and_refused_for_one_adversary() -> None:
     assert "Standard deviations" in model.parameters
     assert "1 pairs" not in model.summary()
     long = bdp.GaussianGroups(precision=sp.diags_array([-0.4, 1, -0.4], offsets=[-1, 0, 1], shape=(99, 99)))
-    assert "A precision of 99 records, 98 pairs of which depend directly." in long.parameters
+    assert "A precision of 99 records, 98 pairs of which are directly dependent." in long.parameters
     with pytest.raises(ModelError, match="too large to list"):
         _ = long.largest_correlation
     assert bdp.leakage(model, bdp.Sum(bounds=(0, 1)), tau=1.0).epsilon == pytest.approx(0.75)
@@ -142,7 +142,7 @@ def test_a_session_counts_the_records() -> None:
     with bdp.Session(polars.DataFrame({"x": [1.0, 2.0]}), model, epsilon=1.0, dataset="two") as session:
         answer = session.release(bdp.Sum("x", bounds=(0, 4)), epsilon=0.5)
     assert answer.tau == pytest.approx(0.5 / 1.5, rel=1e-6)
-    assert "only their number" in str(model.unchecked)
+    assert "Only the number of records" in str(model.unchecked)
     with pytest.raises(RecordsError, match="has 4 records, but the precision describes 3"):
         bdp.check_table(polars.DataFrame({"x": [1.0, 2, 3, 4]}), model)
     anything = bdp.GaussianGroups(precision=ROWS)

@@ -202,7 +202,7 @@ def test_json_goes_there_and_back() -> None:
         ({"memory": 2}, "must be a list"),
         ({"within": []}, "lists of 0"),
         ({"within": [7]}, "within"),
-        ({"states": ["a", "b", "c"]}, "2 states do not go with 3"),
+        ({"states": ["a", "b", "c"]}, "2 states do not fit 3"),
     ],
 )
 def test_what_contradicts_itself_is_refused(change: dict[str, Any], message: str) -> None:

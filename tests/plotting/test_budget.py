@@ -83,7 +83,7 @@ def _met(shown: Overview, part: str) -> Iterator[tuple[bdp.Query, float]]:
     for release in shown.datasets[0]["releases"]:
         query = query_from_dict(release["query"])
         if query.by is None or part in query.parts:
-            yield everywhere(query.standing().query), release["tau"]
+            yield everywhere(query.ledger_key().query), release["tau"]
 
 
 def test_data_sets_have_a_panel_each_sorted_by_budget_left(tmp_path: Path) -> None:

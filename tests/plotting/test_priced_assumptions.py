@@ -1,4 +1,4 @@
-"""The ladder as a picture: a line for each rung that has a price, and what the data deny is a ring."""
+"""The plot of priced assumptions: a line for each with a price, and a ring for each that the data contradict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption
-from bayesdp.advice.sensitivity import Sensitivity
+from bayesdp.advice.sensitivity_to_assumption import Sensitivity
 from bayesdp.models.diagnosis import Diagnosis, Verdict
 from bayesdp.plotting.palette import PLAIN
 from bayesdp.plotting.priced_assumptions import advice_chart, plot_advice

@@ -82,7 +82,7 @@ def test_it_is_described_read_and_refused_like_any_question() -> None:
     query = AnyMechanism("steps", what="a decision tree")
     assert query.description == "a decision tree (steps)"
     assert query_from_dict(json.loads(query.to_json())) == query
-    assert query.standing() == bdp.Count("steps", equals=1).standing()
+    assert query.ledger_key() == bdp.Count("steps", equals=1).ledger_key()
     with pytest.raises(QueryError, match="takes no filter"):
         AnyMechanism(where="steps > 0")
     with pytest.raises(QueryError, match="line breaks"):

@@ -28,7 +28,7 @@ def test_the_size_of_a_mean_comes_from_the_table_and_must_agree() -> None:
 
 
 def test_what_cannot_be_divided_is_refused() -> None:
-    with pytest.raises(QueryError, match=r"a proportion needs what to count: .* for example Proportion"):
+    with pytest.raises(QueryError, match=r"a proportion needs values to count: .* for example Proportion"):
         Proportion("s")
     with pytest.raises(QueryError, match="a proportion needs a public number of records"):
         Proportion("s", equals=1, where="age > 20")

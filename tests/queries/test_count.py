@@ -35,7 +35,7 @@ def test_a_condition_alone_is_what_is_counted() -> None:
     assert bdp.leakage(chain, plain, tau=1.0).epsilon == bdp.leakage(chain, Count(equals=True), tau=1.0).epsilon
     with pytest.raises(QueryError, match="the model describes 'steps > 0', but the query is about 'steps > 9'"):
         bdp.leakage(chain, Count(where="steps > 9"), tau=1.0)
-    with pytest.raises(QueryError, match="how many records pass a public filter is public itself"):
+    with pytest.raises(QueryError, match="the number of records that pass a public filter is public"):
         Count(where="district = 3", public_filter=True)
     for column, condition in (("steps", "steps > 0"), ("steps", None), (None, None)):
         with pytest.raises(QueryError, match=r'a condition alone: Count\(where="steps > 0"\)'):

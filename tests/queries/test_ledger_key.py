@@ -46,12 +46,12 @@ PART: dict[str, Any] = {"by": "district", "by_cells": ["A"]}
     ],
 )
 def test_a_key_is_written_in_one_way_and_read_in_both(query: Query, document: Any, older: Any) -> None:
-    key = query.standing()
+    key = query.ledger_key()
     assert key.to_dict() == document
     for written in (document, older):
         assert LedgerKey.from_dict(json.loads(json.dumps(written))) == key
         assert LedgerKey.from_text(json.dumps(written)) == key
-    assert key.query.standing() == key
+    assert key.query.ledger_key() == key
     assert (key.query.width, key.query.by, key.query.parts) == (query.width, query.by, query.parts)
     assert (key.query.not_metric is None) == (query.not_metric is None)
 
@@ -88,3 +88,8 @@ def test_what_is_no_key_is_refused(document: Any) -> None:
 def test_an_unknown_entry_is_named() -> None:
     with pytest.raises(QueryError, match="a key has no 'region'; it has bounds, by, column, parts, step"):
         LedgerKey.from_dict({"column": "s", "region": {}})
+
+
+def test_the_former_name_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="ledger_key"):
+        assert Count("s", equals=1).standing() == LedgerKey("s")

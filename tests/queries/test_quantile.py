@@ -96,7 +96,7 @@ def test_what_it_leaks_is_what_any_mechanism_leaks() -> None:
         for query in (Median(candidates=[0, 1]), Quantile(at=[0.2, 0.4], candidates=[0, 1])):
             assert bdp.leakage(model, query, tau=0.7).epsilon == bdp.leakage(model, bdp.AnyMechanism(), tau=0.7).epsilon
             assert json.loads(bdp.calibrate(model, query, epsilon=1.0).to_json())["alpha"] is None
-    assert Median("age", candidates=AGES).standing() == bdp.Count("age", equals=1).standing()
+    assert Median("age", candidates=AGES).ledger_key() == bdp.Count("age", equals=1).ledger_key()
 
 
 @pytest.mark.parametrize(

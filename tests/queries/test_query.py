@@ -168,7 +168,7 @@ def test_a_query_that_cannot_be_assembled_is_refused_uncharged(
 
 
 def test_an_answer_is_not_made_with_a_private_number_of_records(registry: None) -> None:
-    """Three of four records pass the filter; the query is told of four."""
+    """Three of four records pass the filter; the query gets the count of all four."""
     reported = []
 
     @dataclass(frozen=True)

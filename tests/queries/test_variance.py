@@ -79,7 +79,7 @@ def test_it_is_described_and_read_like_any_question() -> None:
     assert query.sensitivity == 3600 / 50
     assert query_from_dict(json.loads(query.to_json())) == query
     assert query.possible(50) == (Fraction(0), Fraction(900))
-    assert query.standing() == bdp.Count("height", equals=1).standing()
+    assert query.ledger_key() == bdp.Count("height", equals=1).ledger_key()
     with pytest.raises(QueryError, match="the noise on a variance depends on the public number of records"):
         _ = Variance("height", bounds=(40, 100)).sensitivity
     with pytest.raises(QueryError, match="a variance needs a public number of records"):

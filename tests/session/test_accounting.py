@@ -104,7 +104,7 @@ def test_totals_by_account_equal_every_release_by_itself(
     releases = tuple(Release(queries[i % len(queries)], tau) for i, tau in enumerate(taus))
     totals: dict[Query, Fraction] = defaultdict(Fraction)
     for query, tau in releases:
-        totals[query.standing().query] += Fraction(tau)
+        totals[query.ledger_key().query] += Fraction(tau)
     added = tuple(Release(query, float_above(total)) for query, total in totals.items())
     every = composed(model, releases)
     assert composed(model, added) == pytest.approx(every, rel=1e-9)
@@ -145,7 +145,7 @@ def test_the_figure_charged_is_not_below_the_new_totals(taus: list[float]) -> No
     for tau in taus:
         cost = Accountant(model).cost_of((count,), tau=tau, spent=spent, budget=1e9)
         exact += Fraction(tau)
-        spent = (Release(count.standing().query, float_above(exact)),)
+        spent = (Release(count.ledger_key().query, float_above(exact)),)
         assert Accountant(model).leaked(spent) <= cost.total
 
 

@@ -217,7 +217,7 @@ def test_words_of_others_are_no_markup() -> None:
 SHUFFLED = polars.DataFrame({"t": [3, 0, 2, 1] * 10, "s": [1, 0, 1, 0] * 10, "x": [1.0, 2.0, 3.0, 4.0] * 10})
 
 UNCHECKED = [
-    (bdp.OddsChain(20, column="s"), bdp.Count("s", equals=1), "The model names no order: the order of the records"),
+    (bdp.OddsChain(20, column="s"), bdp.Count("s", equals=1), "The model names no order, so the order of the records"),
     (bdp.ArbitraryGroups(1), bdp.Count("s", equals=1), "No group was named: which records belong together was not"),
     (
         bdp.GaussianGroups(correlation=0.5, size=2, column="x"),
@@ -296,3 +296,10 @@ def test_an_answer_without_a_tau_has_a_loss() -> None:
             Answer.from_dict(wrong)
         with pytest.raises(LedgerError):
             Answer.stored(wrong)
+
+
+def test_the_former_name_of_the_sensitivity_works_with_a_warning() -> None:
+    answer = answered(consequences=["If groups are half as large again, 2 instead of 1."])
+    with pytest.warns(DeprecationWarning, match="sensitivity_to_assumption"):
+        assert answer.what_if == answer.sensitivity_to_assumption
+    assert answer.sensitivity_to_assumption.startswith("If the assumption is wrong, ε may be larger. If groups")

@@ -285,7 +285,7 @@ def test_the_enumeration_finds_a_limit_that_is_too_large() -> None:
 
 def test_totals_are_added_as_the_ledger_adds_them() -> None:
     account = ApproximateAccountant(Independent(), 1e-6)
-    spent: Spend = (Release(ONES.standing().query, PureTotal(0.1, rho_of(0.1))),)
+    spent: Spend = (Release(ONES.ledger_key().query, PureTotal(0.1, rho_of(0.1))),)
     cost = account.cost_of_loss((ONES, ONES), PureLoss(0.1), spent=spent, budget=1.0)
     (total,) = cost.spend
     assert isinstance(total.loss, PureTotal)

@@ -53,7 +53,7 @@ def opened(folder: Path, model: bdp.Model) -> Session:
 
 
 class Crash(BaseException):
-    """What ends a process at once: no handler of ours may see to it."""
+    """An exception that ends a process at once and that no handler catches."""
 
 
 def crash(*_: object, **__: object) -> Any:
@@ -152,7 +152,7 @@ def test_a_budget_that_is_used_up_lets_a_lost_answer_be_drawn(tmp_path: Path, mo
 def test_one_process_stores_and_the_other_draws_in_vain(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both draw for one charge at the same time; both return what was stored first, and nobody sees the other draw."""
+    """Both draw for one charge at the same time; both return what was stored first, and the other draw is not shown."""
     model, use = KINDS[kind]
     with monkeypatch.context() as patched:
         patched.setattr(Account, "answer", crash)
@@ -228,20 +228,20 @@ KILLED = """
 import os, signal, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
-import test_charging as told
+import test_charging as charging
 from bayesdp.session import retries
 
 retries.PATIENCE = 0.0
-model, use = told.KINDS[{kind!r}]
+model, use = charging.KINDS[{kind!r}]
 
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-for owner, name in told.STEPS[{step!r}]:
+for owner, name in charging.STEPS[{step!r}]:
     setattr(owner, name, die)
-with told.opened(Path({folder!r}), model) as session:
+with charging.opened(Path({folder!r}), model) as session:
     use(session)
 """
 

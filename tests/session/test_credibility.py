@@ -45,7 +45,7 @@ def believed(model: Model, spend: Spend, credibility: float) -> float:
 def test_a_first_release_has_the_noise_that_calibrate_chooses(tmp_path: Path, model: Model, query: Any) -> None:
     with opened(tmp_path, model, epsilon=2.0, credibility=0.9) as session:
         answer = session.release(query, epsilon=1.0)
-        chosen = calibrate(session.model, answer.query.standing().query, epsilon=1.0, credibility=0.9)
+        chosen = calibrate(session.model, answer.query.ledger_key().query, epsilon=1.0, credibility=0.9)
     assert answer.tau == pytest.approx(chosen.tau, rel=1e-3)
     assert answer.tau < 0.97 * calibrate(model, query, epsilon=1.0).tau
 
@@ -60,7 +60,7 @@ def test_the_whole_spend_is_converted_with_the_same_models(tmp_path: Path) -> No
         spend = [(each.query, each.tau) for each in session.history if isinstance(each, Answer)]
         assert len(spend) == 4
         assert session.leaked == last[0].epsilon_total <= 1.5
-        everything = merged(tuple(Release(query.standing().query, tau) for query, tau in spend))
+        everything = merged(tuple(Release(query.ledger_key().query, tau) for query, tau in spend))
         assert believed(PAIRS, everything, 0.9) == pytest.approx(session.leaked, rel=1e-9)
         assert session.leaked > leakage(PAIRS, list(everything)).epsilon
         with pytest.raises(BudgetError):
@@ -84,7 +84,7 @@ def test_more_releases_never_leak_less_under_the_models_drawn() -> None:
         cost = Accountant(PAIRS, 0.9).cost_of((query,), tau=tau, spent=spend, budget=99.0)
         assert cost.epsilon >= 0
         assert cost.total >= before
-        spend, before = merged((*spend, Release(query.standing().query, tau))), cost.total
+        spend, before = merged((*spend, Release(query.ledger_key().query, tau))), cost.total
         assert Accountant(PAIRS, 0.9).leaked(spend) == before
 
 

@@ -134,7 +134,7 @@ def test_a_preview_says_that_the_model_is_violated() -> None:
 
 
 def test_a_violated_model_is_not_made_fine_by_another_table() -> None:
-    with pytest.raises(ModelError, match=r"says violated, and one on .* does not replace it"):
+    with pytest.raises(ModelError, match=r"is violated, and one on .* does not replace it"):
         chain("violated").with_diagnosis(diagnosis("fine", rows=41))
     again = chain("violated").with_diagnosis(diagnosis("fine"))
     assert again.diagnosis == diagnosis("fine"), "the same table may be diagnosed again"

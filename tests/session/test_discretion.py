@@ -213,7 +213,7 @@ def test_every_refusal_is_in_the_ledger() -> None:
 
 
 class _Unread:
-    """A table that nobody may look into."""
+    """A table that must not be read."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the data were read: {name}")

@@ -25,7 +25,7 @@ HIDDEN = HiddenMarkov(
 
 @pytest.mark.parametrize(
     ("model", "theorem", "protected"),
-    [(SQUARE, "odds-network", "one pupil"), (HIDDEN, "odds-tree", "any 2 consecutive records together")],
+    [(SQUARE, "odds-elimination", "one pupil"), (HIDDEN, "odds-tree", "any 2 consecutive records together")],
 )
 def test_a_release_names_its_theorem_and_its_adversary(
     model: Network | HiddenMarkov, theorem: str, protected: str, tmp_path: Path

@@ -119,7 +119,7 @@ def test_the_account_is_the_largest_of_any_part(
         query = queries[kind] if place is None else replace(queries[kind], by=place[0], by_cells=(place[1],))
         before = tuple(Release(each, float_above(total)) for each, total in spent.items())
         cost = Accountant(model).cost_of((query,), tau=tau, spent=before, budget=1e9)
-        spent[query.standing().query] = spent.get(query.standing().query, Fraction(0)) + Fraction(tau)
+        spent[query.ledger_key().query] = spent.get(query.ledger_key().query, Fraction(0)) + Fraction(tau)
         after = tuple(Release(each, float_above(total)) for each, total in spent.items())
         assert Accountant(model).leaked(after) == pytest.approx(most_of_any_part(model, after), rel=1e-12)
         ulp = 1 + 1e-15  # a bound that is searched for may fall by an ulp as τ rises by one
@@ -177,14 +177,14 @@ def test_no_sequence_of_releases_on_parts_passes_the_budget(
             cost = Accountant(CHAIN).affordable((query,), epsilon=epsilon, spent=spent, budget=budget)
             assert cost.total <= budget
             assert cost.epsilon <= float_above(Fraction(epsilon))
-            spent = (*spent, Release(query.standing().query, cost.tau))
+            spent = (*spent, Release(query.ledger_key().query, cost.tau))
     assert most_of_any_part(CHAIN, spent) <= budget
 
 
 def test_a_release_on_a_part_is_limited_by_that_part_only() -> None:
     spent = (
         Release(
-            on_in("A").standing().query, Accountant(CHAIN).affordable((ON,), epsilon=1.0, spent=(), budget=1.0).tau
+            on_in("A").ledger_key().query, Accountant(CHAIN).affordable((ON,), epsilon=1.0, spent=(), budget=1.0).tau
         ),
     )
     other = Accountant(CHAIN).affordable((on_in("B"),), epsilon=1.0, spent=spent, budget=1.0)
@@ -196,7 +196,7 @@ def test_a_release_on_a_part_is_limited_by_that_part_only() -> None:
 
 
 def test_a_lowered_budget_passed_by_one_part_stops_all_parts() -> None:
-    spent, accountant = (Release(on_in("A").standing().query, 1.0),), Accountant(CHAIN)
+    spent, accountant = (Release(on_in("A").ledger_key().query, 1.0),), Accountant(CHAIN)
     half = accountant.leaked(spent) / 2
     with pytest.raises(BudgetError):
         accountant.affordable((on_in("B"),), epsilon=0.1, spent=spent, budget=half)
@@ -215,8 +215,8 @@ def test_cells_of_one_column_meet_only_themselves() -> None:
 
 
 def test_a_thousand_parts_that_spent_the_same_are_one_conversion() -> None:
-    spent = tuple(Release(on_in(number).standing().query, 0.25) for number in range(1000))
-    assert len(exposures(spent, (on_in(*range(1000)).standing().query,))) == 1
+    spent = tuple(Release(on_in(number).ledger_key().query, 0.25) for number in range(1000))
+    assert len(exposures(spent, (on_in(*range(1000)).ledger_key().query,))) == 1
 
 
 # --- against every adversary ------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_joint_leakage_of_chains_is_at_most_the_account(
     for cell, epsilon, record_by_record in asked:
         query = Count(equals=1) if cell is None else Count(equals=1, by="district", by_cells=[cell])
         cost = Accountant(chain).affordable((query,), epsilon=epsilon, spent=spent, budget=100.0)
-        spent = (*spent, Release(query.standing().query, cost.tau))
+        spent = (*spent, Release(query.ledger_key().query, cost.tau))
         records = 4 if cell is None else 2
         kernel = (
             oracle.randomized_response(1 / (1 + np.exp(cost.tau)), records)
@@ -279,7 +279,7 @@ def test_three_chains_together_leak_what_one_does() -> None:
     three = oracle.bdpl(third, oracle.joint_release(*wide, last)).epsilon
     assert two == pytest.approx(alone, abs=1e-9)
     assert three == pytest.approx(alone, abs=1e-9)
-    spent = tuple(Release(Count(equals=1, by="d", by_cells=[cell]).standing().query, 1.0) for cell in "ABC")
+    spent = tuple(Release(Count(equals=1, by="d", by_cells=[cell]).ledger_key().query, 1.0) for cell in "ABC")
     assert alone <= Accountant(chain).leaked(spent) + 1e-9
     assert Accountant(chain).leaked(spent) == Accountant(chain).leaked(spent[:1])
 

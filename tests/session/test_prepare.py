@@ -59,7 +59,7 @@ def test_absent_rows_are_accounted_for_as_gaps() -> None:
 
 def test_gaps_are_ruled_out_only_by_what_the_table_shows() -> None:
     assert not gaps_of(UNBROKEN, chain())
-    assert gaps_of(UNBROKEN, chain(step=None)), "without a step nobody sees an absent row"
+    assert gaps_of(UNBROKEN, chain(step=None)), "without a step, an absent row does not show"
     assert gaps_of(UNBROKEN, chain(layout=None)), "without an order neither"
     assert gaps_of(UNBROKEN, chain(gaps=True)), "the model may know more than the table shows"
     assert gaps_of(UNBROKEN, bdp.MarkovChain(P, length=5)), "nor without a column"
@@ -144,7 +144,7 @@ def test_a_role_covariance_refuses_two_records_in_one_role() -> None:
     twins = with_record(6, "child").extend(polars.DataFrame({"family": [6], "who": ["child"], "height": [66.0]}))
     with pytest.raises(RecordsError, match="more than one record in the role 'child'"):
         held(twins, fitted)
-    with pytest.raises(RecordsError, match=r"roles that the model does not know: .*uncle"):
+    with pytest.raises(RecordsError, match=r"roles that the model does not have: .*uncle"):
         held(with_record(6, "uncle"), fitted)
     with pytest.raises(RecordsError, match="a group of 3 records"):
         held(with_record(1, "uncle"), fitted)
@@ -183,7 +183,7 @@ def test_a_covariance_by_hand_knows_how_many_roles_there_are() -> None:
     layout = GroupLayout("height", "family", "who")
     by_hand = bdp.GaussianGroups(covariance=[[9, 4], [4, 9]], column="height", layout=layout)
     assert held(FAMILIES, by_hand) == by_hand
-    with pytest.raises(RecordsError, match="roles that the model does not know"):
+    with pytest.raises(RecordsError, match="roles that the model does not have"):
         held(with_record(6, "uncle"), by_hand)
 
 

@@ -228,7 +228,7 @@ def test_strata_are_public_and_all_of_them_are_noised(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         fit = session.fit(tau=1.0, within={"place": ["north", "south", "west"]})
     assert np.shape(counts_of(fit).counts) == (3, 2, 2)
-    assert math.prod(np.shape(counts_of(fit).counts[2])) == 4, "nobody saw the west"
+    assert math.prod(np.shape(counts_of(fit).counts[2])) == 4, "the west has no records"
     (tmp_path / "hours").mkdir()
     hourly = replace(CHAIN, layout=replace(CHAIN.layout, order_by="at")) if CHAIN.layout else CHAIN
     with opened(tmp_path / "hours", hourly) as session:
@@ -374,7 +374,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "the transitions of s, to learn their odds ratio" in capsys.readouterr().out
     for wrong, said in (
         ([*fit, "--odds-ceiling", "500"], "--odds-ceiling goes with --private-tau"),
-        ([*private, "--merge", "20"], "--merge looks at the counts"),
+        ([*private, "--merge", "20"], "--merge depends on the counts"),
         ([*fit, "--private-tau", "0.2", "--dataset", "switch"], "needs --odds-ceiling and --dataset"),
         ([*[each if each != "odds-chain" else "markov" for each in private]], "--private-tau goes with"),
     ):

@@ -88,7 +88,7 @@ def test_what_a_model_orders_or_tells_records_apart_by_is_public(tmp_path: Path)
 )
 @pytest.mark.parametrize("missing", ["error", "drop"])
 def test_previews_of_neighbouring_tables_are_the_same(tmp_path: Path, query: bdp.Query, missing: Any) -> None:
-    """A preview reads the number of rows, and the public columns; a table that a release would refuse is not told."""
+    """A preview depends only on the number of rows and the public columns, even if a release would be refused."""
     tables = [PEOPLE, PEOPLE.with_columns(age=polars.lit(None, polars.Int64), hiv=polars.lit(7))]
     previews = []
     for number, table in enumerate(tables):

@@ -236,7 +236,7 @@ def test_too_large_a_delta_made_elsewhere_is_refused_unless_published(tmp_path: 
         ({"loss": ConcentratedLoss(0.0), "neighbours": "replace"}, "rho must be"),
         ({"loss": 0.1, "neighbours": "replace"}, "loss must be a PureLoss"),
         ({"loss": PrivacyProfile(lambda tau: 0.0, neighbours="replace"), "neighbours": "replace"}, "loss must be"),
-        ({"loss": ApproximateLoss(9.0, 0.1), "neighbours": "add-remove"}, "promises nothing"),
+        ({"loss": ApproximateLoss(9.0, 0.1), "neighbours": "add-remove"}, "guarantees nothing"),
         ({"loss": ConcentratedLoss(0.1, 1e-9), "neighbours": "add-remove"}, "no conversion"),
     ],
 )

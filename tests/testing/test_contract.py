@@ -88,7 +88,9 @@ def times_e_to_epsilon(delta: float, epsilon: float, tau: float) -> float:
 
 
 def lifting(lift: Callable[[float, float, float], float], theorem: Theorem, of: object) -> ApproximateContract:
-    contract = type("Contract", (ApproximateContract,), {"theorem": theorem, "laws": of, "lift": staticmethod(lift)})
+    contract: type[ApproximateContract] = type(
+        "Contract", (ApproximateContract,), {"theorem": theorem, "laws": of, "lift": staticmethod(lift)}
+    )
     return contract()
 
 

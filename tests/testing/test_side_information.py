@@ -86,7 +86,7 @@ class TooLittleOdds(TreeOfOdds):
 
 
 class ExactKnowledgeOnly(ForTests):
-    """True for whoever knows records exactly or not at all, false for side information: the leakage itself."""
+    """The leakage itself: true for adversaries who know records exactly or not at all, false with side information."""
 
     name: ClassVar[str] = "exact-knowledge-only"
 

@@ -212,7 +212,7 @@ def test_under_any_of_one_adversary_faces_the_worst_model() -> None:
         (GaussianGroups(covariance=[[1, 0], [0, 1]]), {"target": 2}, "there is no record 2 in a group of 2"),
         (CHAIN, {"target": 3, "known": [3]}, "record 3 is both the target and known"),
         (CHAIN, {"target": 3, "known": [4, 4]}, "known names a record twice"),
-        (CHAIN, {"known": [4]}, "known= goes with target="),
+        (CHAIN, {"known": [4]}, "known= requires target="),
         (CHAIN, {"target": -1}, "target must be at least 0"),
         (CHAIN, {"target": 1.5}, "target must be a whole number"),
         (CHAIN, {"target": True}, "target must be a whole number"),

@@ -10,7 +10,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import BayesDPError, InvalidInputError, NoTheoremAppliesError
-from bayesdp.losses import ApproximateLoss, ConcentratedLoss, PrivacyProfile
+from bayesdp.losses import ApproximateLoss, ConcentratedLoss, Neighbours, PrivacyProfile
 from bayesdp.theorems.approximate import ApproximateLeakage, as_losses
 from bayesdp.theorems.lift import lifted_delta
 
@@ -60,7 +60,7 @@ def test_losses_for_adding_or_removing_a_record_cost_more(loss: dict[str, Any], 
 
 
 def test_several_releases_of_several_kinds_are_converted_together() -> None:
-    releases = [(COUNT, ConcentratedLoss(0.001)), (COUNT, 0.01), (COUNT, ApproximateLoss(0.01, 1e-9))]
+    releases: list[Any] = [(COUNT, ConcentratedLoss(0.001)), (COUNT, 0.01), (COUNT, ApproximateLoss(0.01, 1e-9))]
     leaked = bdp.leakage(CHAIN, releases, delta=1e-6)
     assert leaked.epsilon > bdp.leakage(CHAIN, releases[:1], delta=1e-6).epsilon
     assert bdp.leakage(CHAIN, releases[1:]).delta == pytest.approx(lifted_delta(1e-9, 0.0827, 0.02), rel=1e-2)
@@ -79,7 +79,8 @@ def test_models_that_may_hold_all_count() -> None:
 
 def test_one_theorem_can_be_asked_by_name() -> None:
     chain = bdp.MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=20)
-    for loss in ({"tau": 0.1}, {"tau": 0.1, "delta": 1e-9}, {"rho": 0.001, "delta": 1e-6}):
+    losses: list[Any] = [{"tau": 0.1}, {"tau": 0.1, "delta": 1e-9}, {"rho": 0.001, "delta": 1e-6}]
+    for loss in losses:
         asked = bdp.leakage(chain, bdp.Count(equals=1), theorem="markov-quilt", **loss)
         assert asked.theorem == "markov-quilt"
         assert len(asked.assessments) == 1
@@ -115,11 +116,23 @@ def test_the_json_has_delta_rho_and_noise() -> None:
     assert (by_tau["tau"], by_tau["mechanism_delta"], by_tau["rho"], by_tau["scale"]) == (0.2441, 1e-7, None, None)
     best = next(one for one in by_tau["theorems"] if one["theorem"] == "odds-chain")
     assert (best["applies"], best["delta"]) == (True, by_tau["delta"])
-    assert bdp.leakage(CHAIN, bdp.AnyMechanism(), rho=0.00144, delta=1e-6).to_dict()["scale"] is None
+    assert (
+        bdp.leakage(CHAIN, bdp.AnyMechanism(), rho=0.00144, delta=1e-6, neighbours="replace").to_dict()["scale"] is None
+    )
 
+
+@pytest.mark.parametrize("loss", [{"tau": 0.1, "delta": 1e-6}, {"rho": 0.001, "delta": 1e-6}])
+def test_a_loss_from_elsewhere_needs_its_neighbours(loss: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match='needs neighbours="replace" or neighbours="add-remove"'):
+        bdp.leakage(CHAIN, bdp.AnyMechanism(), **loss)
+    replaced, added = (bdp.leakage(CHAIN, bdp.AnyMechanism(), neighbours=kind, **loss) for kind in KINDS)
+    assert added.epsilon > replaced.epsilon
+
+
+KINDS: tuple[Neighbours, ...] = ("replace", "add-remove")
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"tau": 1.0, "rho": 1.0}, "give one of tau=, rho= and profile=, not tau and rho"),
+    ({"tau": 1.0, "rho": 1.0}, "tau= and rho= are each the whole loss of the release: give one of them"),
     ({"rho": 0.1}, "rho= needs delta=, that of the promise"),
     ({"profile": PROFILE}, "profile= needs delta="),
     ({"rho": -1.0, "delta": 1e-6}, "rho must be greater than 0, not -1"),
@@ -129,9 +142,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"tau": 1.0, "delta": 1.0}, "delta must lie strictly between 0 and 1, not 1"),
     ({"tau": 1.0, "delta": math.nan}, "delta must be a finite number, not nan"),
     ({"profile": lambda tau: 0.1, "delta": 1e-6}, "profile must be a PrivacyProfile"),
-    ({"profile": PROFILE, "delta": 1e-6, "neighbours": "replace"}, "a profile says itself"),
+    ({"profile": PROFILE, "delta": 1e-6, "neighbours": "replace"}, "a profile is for the neighbours"),
     ({"tau": 1.0, "neighbours": "unbounded"}, 'neighbours must be "replace" or "add-remove"'),
-    ({"rho": 0.1, "delta": 1e-6, "target": 3}, "target= and known= go with tau= alone"),
+    ({"rho": 0.1, "delta": 1e-6, "target": 3}, "target= and known= require tau= alone"),
     ({"delta": 1e-6}, "say how private the release is"),
 ]
 

@@ -52,7 +52,7 @@ def test_a_composition_checks_once_and_agrees_with_the_report() -> None:
 
 
 class _Broken(Theorem):
-    """Refuses, or is too large, as it is told."""
+    """Refuses, or is too large, as constructed."""
 
     name = "broken"
     proof = "nowhere"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from bayesdp import Count, GaussianGroups, MarkovChain, Sum
+from bayesdp import Count, GaussianGroups, MarkovChain, Sum, calibrate
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.losses import ConcentratedLoss
 from bayesdp.theorems.gaussian.covariance import GaussianCovariance
@@ -200,3 +200,24 @@ def test_normal_groups_leak_at_most_the_noises_profile_at_the_shift(
     assert truth <= profile(shift, scale, epsilon) * (1 + 1e-5) + 1e-9
     if 1e-12 < truth < 0.999:
         assert lifted(GaussianCovariance(), model, spend, truth).epsilon >= epsilon * (1 - 1e-4) - 1e-6
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    stay=st.tuples(st.floats(0.55, 0.95), st.floats(0.3, 0.95)),
+    length=st.integers(1, 6),
+    epsilon=st.floats(0.1, 2.0),
+    delta=st.sampled_from([1e-9, 1e-6, 1e-3]),
+    count=st.sampled_from([1, 10]),
+)
+def test_what_is_calibrated_keeps_its_promise(
+    stay: tuple[float, float], length: int, epsilon: float, delta: float, count: int
+) -> None:
+    """The mean of k noisy counts is as good as all of them: its noise is √k times as narrow."""
+    rows = np.array([[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]])
+    chain = MarkovChain(rows.tolist(), length=length)
+    chosen = calibrate(chain, COUNT, epsilon=epsilon, delta=delta, count=count, noise="gaussian")
+    truth = true_delta(rows, length, chosen.scale / math.sqrt(count), epsilon)
+    assert truth <= delta * (1 + 1e-5)
+    if length == 1:  # only the account in ρ loses: records that anti-correlate leak far less in a count
+        assert truth >= delta / 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +50,7 @@ from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.markov.paper import MarkovPaper
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.odds.chain import OddsChainTheorem
+from bayesdp.theorems.odds.elimination import OddsElimination
 from bayesdp.theorems.odds.network import OddsNetwork
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.registry import theorems
@@ -119,7 +121,12 @@ class TestOddsNetwork(ApproximateContract):
     laws = network_laws(network_of)
 
 
-CONTRACTS = [
+class TestOddsElimination(ApproximateContract):
+    theorem = OddsElimination()
+    laws = network_laws(network_of, hidden=True)
+
+
+CONTRACTS: list[Any] = [
     contract for contract in list(globals().values()) if isinstance(contract, type) and hasattr(contract, "laws")
 ]
 

@@ -37,7 +37,7 @@ def test_a_theorem_from_outside_is_registered_in_one_line() -> None:
     finally:
         unregister("pairs")
     assert "pairs" not in [theorem.name for theorem in theorems()]
-    with pytest.raises(InvalidInputError, match="registered from outside"):
+    with pytest.raises(InvalidInputError, match="was added with register"):
         unregister("general")
     with pytest.raises(InvalidInputError, match="instance of a Theorem"):
         register(Pairs)  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ SECTIONS = (
             "docs/scale.md",
             "docs/team.md",
             "docs/with-other-libraries.md",
+            "docs/model-trainers.md",
             "docs/audit.md",
             "docs/explore.md",
             "docs/pictures.md",

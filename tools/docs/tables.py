@@ -77,7 +77,7 @@ def examples(page: str) -> list[Example]:
 
 
 def queries() -> list[Query]:
-    """Return one query of every kind of ours, about numbers."""
+    """Return one query of every built-in kind, about numbers."""
     given: dict[str, Any] = {
         "equals": 1,
         "bounds": (0, 1),

@@ -13,7 +13,7 @@ Booleans = NDArray[np.bool_]
 
 
 def readonly(array: Floats) -> Floats:
-    """Lock an array against writing and return it: what is derived from a frozen object stays as it is.
+    """Make an array read-only and return it, so that values derived from a frozen object cannot change.
 
     >>> readonly(np.zeros(2)).flags.writeable
     False

@@ -15,8 +15,8 @@ class Parameter:
 
     name:    its name in Python.
     value:   the value to give it; None if none is suggested.
-    like:    what stands for a value of the reader's choice, such as n.
-    subject: it is what a sentence is about, and Python writes the name without an equals sign.
+    like:    a placeholder for a value that the reader chooses, such as n.
+    subject: whether it is the subject of a sentence; Python then writes the name without an equals sign.
     """
 
     name: str
@@ -89,7 +89,7 @@ def params(sentence: str) -> Message:
 
 
 def name_of(name: str) -> Message:
-    """Return the parameter that a sentence is about; a text that is no identifier stays as it is.
+    """Return the parameter that is the subject of a sentence; a text that is not an identifier is unchanged.
 
     >>> print(name_of("tau") + " must be greater than 0, not -1")
     tau must be greater than 0, not -1

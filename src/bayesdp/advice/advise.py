@@ -65,9 +65,14 @@ def advise(
     FrameError for a table that does not fit, QueryError for a question about another column.
 
     >>> import polars
-    >>> frame = polars.DataFrame({"t": range(3000), "on": [t // 2 % 2 for t in range(3000)]})
-    >>> [assumption.verdict for assumption in advise(frame, state="on", order_by="t").priced_assumptions[:2]]
-    ['fine', 'violated']
+    >>> from random import Random
+    >>> from bayesdp import Sum
+    >>> draw = Random(1)
+    >>> means = [draw.gauss(170, 5) for family in range(200)]
+    >>> people = [{"family": family, "height": draw.gauss(means[family], 5)} for family in [*range(200)] * 2]
+    >>> advice = advise(polars.DataFrame(people), Sum("height", bounds=(150, 190)), group="family")
+    >>> [(assumption.name, str(assumption.verdict)) for assumption in advice.priced_assumptions[:2]]
+    [('independent', 'violated'), ('normal groups', 'not tested')]
     """
     if question is not None and not isinstance(question, Query):
         raise InvalidInputError(f"expected a question such as Count(...), not {brief(question)}")

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import singledispatch
 from typing import Any
 
-from bayesdp.advice.sensitivity import Sensitivity, sensitivity_to_assumption, weaker_than
+from bayesdp.advice.sensitivity_to_assumption import Sensitivity, sensitivity_to_assumption, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import ArbitraryGroups, Independent, MarkovChain, Model

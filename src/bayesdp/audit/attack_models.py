@@ -2,7 +2,7 @@
 
 These laws already contain everything else the attacker knows. Laplace noise is added to the answer, continuous or
 discrete. The likelihood of an output is then known up to a constant, and so are the attacker's best guess and what he
-learns.
+learns. With Gaussian noise, the event that exceeds e^ε by most is known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from bayesdp._support.validation import Scalar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AttackModel", "Betrayal", "copies"]
+__all__ = ["AttackModel", "Betrayal", "Excess", "copies"]
+
+_TAIL = 12.0
+"""Gaussian noise beyond so many standard deviations is counted in two outermost cells."""
+
+_CELLS = 4000
+"""The number of cells into which noisy answers are divided to find an event."""
+
+_AT_ONCE = 2_000_000
+"""The largest number of (answer, cell) pairs held in memory at once."""
 
 _SAME = 1e-9
 """Outputs whose likelihood ratios differ by less than this share count as equally telling."""
@@ -38,6 +47,18 @@ class Betrayal:
     values: tuple[int, int]
     output: float
     direction: int
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How far the probability of an event under one value exceeds e^ε times that under another.
+
+    delta:  Pr[event | first value] − e^ε·Pr[event | second value]; no smaller δ is true of the release.
+    values: the positions of the two values.
+    """
+
+    delta: float
+    values: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +130,42 @@ class AttackModel:
                 direction = (place == len(outputs) - 1) - (place == 0)
                 worst = Betrayal(float(ratios[place]), (more, less), float(outputs[place]), int(direction))
         return worst
+
+    def excess(self, epsilon: float, scale: float, values: tuple[int, int] | None = None) -> Excess:
+        """Return the event that exceeds e^ε by most under Gaussian noise; by default, over all pairs of values.
+
+        scale: the standard deviation of the noise, in units of the answers.
+
+        Events are unions of narrow cells of outputs, whose probabilities are computed exactly up to rounding. So the δ
+        is attained, and finer cells raise it by little.
+
+        >>> f"{copies(1).excess(1.0, 2.0).delta:.5f}, {copies(2).excess(1.0, 2.0).delta:.5f}"
+        '0.00683, 0.12694'
+        """
+        low, high = self.answers[0] - _TAIL * scale, self.answers[-1] + _TAIL * scale
+        edges = np.concatenate([[-np.inf], np.linspace(low, high, _CELLS + 1), [np.inf]])
+        chances = self._cell_chances(edges, scale)
+        possible = np.flatnonzero(self.prior > 0)
+        every = [(int(x), int(y)) for x in possible[::-1] for y in possible[::-1] if x != y]
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = [
+                Excess(float(np.fmax(chances[more] - np.exp(epsilon) * chances[less], 0.0).sum()), (more, less))
+                for more, less in (every if values is None else [values])
+            ]
+        return max(found, key=lambda one: one.delta, default=Excess(0.0, (0, 0)))
+
+    def _cell_chances(self, edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+        """Return the probability of each cell between two edges, given each value of the secret: (value, cell)."""
+        from scipy.special import ndtr
+
+        chances = np.zeros((len(self.laws), len(edges) - 1))
+        step = max(1, _AT_ONCE // len(edges))
+        for start in range(0, len(self.answers), step):
+            places = (edges[None, :] - self.answers[start : start + step, None]) / scale
+            # Beyond the middle, differences of upper tails keep digits that those of lower tails lose.
+            below, above = np.diff(ndtr(places), axis=1), -np.diff(ndtr(-places), axis=1)
+            chances += self.laws[:, start : start + step] @ np.where(places[:, 1:] <= 0, below, above)
+        return chances
 
 
 def _first_extreme(ratios: NDArray[np.float64]) -> int:

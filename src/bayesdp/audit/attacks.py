@@ -212,7 +212,8 @@ def _promised(mechanism: object, tau: float | None, epsilon: float | None) -> fl
     """Return the promise of a mechanism; only the likelihoods of discrete Laplace noise are implemented."""
     if not isinstance(mechanism, DiscreteLaplaceMechanism):
         raise InvalidInputError(
-            f"mechanism must be a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound accepts any mechanism"
+            name_of("mechanism")
+            + f" must be a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound accepts any mechanism"
         )
     if tau is not None or epsilon is not None:
         raise InvalidInputError(params("the mechanism already has a tau; leave {tau} and {epsilon} out"))

@@ -5,33 +5,28 @@ It reads no data and releases nothing: it draws everything from the model, with 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Words, warned
 from bayesdp._support.documents import Document
+from bayesdp.audit.approximate_audits import CHANCE, ApproximateAudit, approximate_audit, headed
 from bayesdp.audit.attacks import AttackReport, Outcome, attack
 from bayesdp.audit.beliefs import Beliefs, belief
 from bayesdp.audit.lower_bounds import LowerBound, lower_bound
+from bayesdp.audit.simulated_releases import simulated_release
 from bayesdp.audit.worst_cases import SCHEMA, WorstCase, worst_case
+from bayesdp.calibration.approximate import NoiseKind
+from bayesdp.losses import PureLoss
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Audit", "audited", "simulated_release"]
-
-_CHANCE = (
-    "that exceeds the proven leakage. It can happen by chance, as often as the confidence allows. Run the audit again "
-    "with a higher confidence, and please report it if it happens again."
-)
+__all__ = ["Audit", "audited"]
 
 
 @dataclass(frozen=True)
@@ -74,20 +69,20 @@ class Audit(Displayed, Document):
         )
         parts = [
             [Words(proven, filled=True)],
-            _headed("The worst attacker", str(self.worst_case)),
+            headed("The worst attacker", str(self.worst_case)),
             [Words("Largest possible belief of any attacker"), *self.beliefs._printed()[0]],
         ]
         if self.attack is not None:
             reported, *tables = self.attack._printed()
             parts += [[Words("Simulated attack"), *reported], *tables]
         else:
-            parts.append(_headed("Simulated attack", "None: attacks are simulated for a single noisy number."))
+            parts.append(headed("Simulated attack", "None: attacks are simulated for a single noisy number."))
         if self.lower_bound is None:
-            parts.append(_headed("Lower bound from outputs", "None: this release cannot be simulated from this model."))
+            parts.append(headed("Lower bound from outputs", "None: this release cannot be simulated from this model."))
         else:
-            parts.append(_headed("Lower bound from outputs", str(self.lower_bound)))
+            parts.append(headed("Lower bound from outputs", str(self.lower_bound)))
             if self.lower_bound.epsilon > self.epsilon:
-                parts.append(warned([_CHANCE]))
+                parts.append(warned([CHANCE]))
         return parts
 
     def plot(self, path: str | Path) -> Path:
@@ -120,10 +115,7 @@ class Audit(Displayed, Document):
         }
 
 
-def _headed(heading: str, reported: str) -> Section:
-    return [Words(heading), Words(reported, filled=True)]
-
-
+@overload
 def audited(
     model: Model,
     query: Query,
@@ -133,22 +125,70 @@ def audited(
     runs: int = 20_000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Audit:
+) -> Audit: ...
+
+
+@overload
+def audited(
+    model: Model,
+    query: Query,
+    *,
+    tau: None = None,
+    epsilon: float | None = None,
+    delta: float,
+    rho: float | None = None,
+    noise: NoiseKind | None = None,
+    runs: int = 20_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> ApproximateAudit: ...
+
+
+def audited(
+    model: Model,
+    query: Query,
+    *,
+    tau: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    noise: NoiseKind | None = None,
+    runs: int = 20_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Audit | ApproximateAudit:
     """Audit the release of a query under a model: everything that `bayesdp audit` prints.
 
     tau:        audit a plain τ-DP release.
     epsilon:    or the release that keeps this promise, with the largest τ that provably does.
+    delta:      the δ of the promise: with epsilon, or with rho.
+    rho:        audit a plain release with Gaussian noise of this ρ.
+    noise:      "laplace" or "gaussian", with epsilon and delta; by default what errs less.
     runs:       the number of simulated attacks, and of runs of the release on each of two neighbouring tables.
     confidence: the confidence of the intervals and of the lower bound.
 
-    Raises as `leakage` and `calibrate` do. If the lower bound exceeds the proven leakage, that is chance, at most as
-    often as the confidence allows, or contradicts a proof; the printed audit then contains a warning.
+    Returns an ApproximateAudit if there is a δ. Raises as `leakage` and `calibrate` do. If the lower bound exceeds the
+    proven leakage, that is chance, at most as often as the confidence allows, or contradicts a proof; the printed audit
+    then contains a warning.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> audit = audited(ArbitraryGroups(3), Count(equals=1), tau=1.0, runs=2000)
     >>> audit.epsilon, audit.worst_case.attained, 1 < audit.lower_bound.epsilon <= 3
     (3.0, True, True)
     """
+    if delta is not None or rho is not None or noise is not None:
+        return approximate_audit(
+            model,
+            query,
+            tau=tau,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            noise=noise,
+            runs=runs,
+            confidence=confidence,
+            seed=seed,
+        )
     beliefs = belief(model, query, tau=tau, epsilon=epsilon, attained=True)
     plain = epsilon is None
     release = beliefs.plain if plain else beliefs.calibrated
@@ -159,7 +199,7 @@ def audited(
         if one_number
         else None
     )
-    mechanism = simulated_release(model, query, release.tau, np.random.default_rng([seed, 1]))
+    mechanism = simulated_release(model, query, PureLoss(release.tau), np.random.default_rng([seed, 1]))
     bound = None
     if mechanism is not None:
         bound = lower_bound(
@@ -172,34 +212,3 @@ def audited(
             seed=seed,
         )
     return Audit(plain, release.epsilon, model, worst, beliefs, confidence, report, bound)
-
-
-def simulated_release(
-    model: Model, query: Query, tau: float, generator: np.random.Generator
-) -> Callable[[NDArray[Any]], NDArray[np.float64]] | None:
-    """Return a function that answers a query for many data sets, a row each, with noise for simulations only.
-
-    Means and proportions are answered as sums and counts, which leak the same. Returns None for a query that is
-    answered in another way or does not suit the records: a sum of texts, a count of normal records.
-    """
-    clipped, cells = query.clipped, query.cells_asked()
-    texts = any(isinstance(state, str) for state in model.states)
-    if texts if clipped is not None else model.metric:
-        return None
-    if clipped is not None and clipped.bounds is not None and query.width is not None and clipped.power == 1:
-        low, high = clipped.bounds
-
-        def noisy_sum(data_sets: NDArray[Any]) -> NDArray[np.float64]:
-            exact = np.clip(np.asarray(data_sets, dtype=np.float64), low, high).sum(axis=1)
-            return np.asarray(exact + generator.laplace(scale=(high - low) / tau, size=len(exact)))
-
-        return noisy_sum
-    if not cells or query.made_elsewhere or query.thresholds:
-        return None
-    scale = float(query.parts_sensitivity) / tau
-
-    def noisy_counts(data_sets: NDArray[Any]) -> NDArray[np.float64]:
-        exact = np.stack([np.isin(data_sets, cell).sum(axis=1) for cell in cells], axis=1)
-        return np.asarray(exact + generator.laplace(scale=scale, size=exact.shape))
-
-    return noisy_counts

@@ -1,7 +1,7 @@
 """A lower bound on what any mechanism leaks, from its outputs alone.
 
-Runs the mechanism on pairs of neighbouring tables (`worlds`), chooses an event on half of the outputs (`testers`) and
-counts it on the other half. It uses no theorem, so it treats a release of ours, a pipeline and any other library alike.
+Runs the mechanism on pairs of neighbouring tables (`neighbouring_tables`), chooses an event on half of the outputs (`testers`) and
+counts it on the other half. It uses no theorem, so it treats this package, pipelines and other libraries alike.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import param
 from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.audit.neighbouring_tables import NeighbouringTables, pairs_of_neighbouring_tables
-from bayesdp.audit.testers import Cells, as_rows, best_event, log_ratio_below
+from bayesdp.audit.testers import Bound, Cells, Event, as_rows, best_event, excess_below, log_ratio_below
 from bayesdp.audit.worst_cases import SCHEMA
 from bayesdp.errors import InvalidInputError, PromiseBrokenError
 from bayesdp.models import Model
 from bayesdp.queries import Query
-from bayesdp.rounding import shown_below
+from bayesdp.rounding import shown_above, shown_below
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,10 +46,11 @@ _AT_ONCE = 250_000
 class LowerBound(Displayed, Document):
     """A lower bound on the leakage of a mechanism, with a confidence.
 
-    epsilon: the lower bound; 0 if no event distinguishes the tables.
+    epsilon: the lower bound on ε, at the δ claimed; 0 if no event distinguishes the tables.
     claimed: the ε claimed for the mechanism, if any.
+    claimed_delta: the δ claimed beside it; 0 for a pure claim.
     more, less: how often the event occurred in `runs` runs, for the table where it is more frequent and for the other.
-    worlds:  a description of the two neighbouring tables.
+    tables:  a description of the two neighbouring tables.
     """
 
     epsilon: float
@@ -58,6 +60,7 @@ class LowerBound(Displayed, Document):
     less: int
     tables: str
     claimed: float | None = None
+    claimed_delta: float = 0.0
 
     @property
     def contradicted(self) -> bool:
@@ -65,18 +68,34 @@ class LowerBound(Displayed, Document):
         return self.claimed is not None and self.epsilon > self.claimed
 
     @property
+    def delta(self) -> float:
+        """The lower bound on δ at the ε claimed, from the same event; 0 if no ε is claimed."""
+        if self.claimed is None:
+            return 0.0
+        more, less = np.array([self.more]), np.array([self.less])
+        return float(excess_below(more, less, self.runs, self.confidence, self.claimed)[0])
+
+    @property
     def reach(self) -> float:
-        """The largest bound that this number of runs can support."""
-        return float(log_ratio_below(np.array([self.runs]), np.array([0]), self.runs, self.confidence)[0])
+        """The largest bound on ε that this number of runs can support, at the δ claimed."""
+        most, none = np.array([self.runs]), np.array([0])
+        return float(log_ratio_below(most, none, self.runs, self.confidence, self.claimed_delta)[0])
 
     def _printed(self) -> list[Section]:
-        claim = "" if self.claimed is None else f" Claimed: ε = {self.claimed:g}."
-        if self.claimed is not None and self.claimed >= self.reach:
-            claim += f" Too few runs to contradict that: they can show at most ε = {shown_below(self.reach, 3)}."
+        claim, bound = "", f"At least ε = {shown_below(self.epsilon, 4)} leaks"
+        if self.claimed is not None:
+            claim = f" Claimed: ε = {self.claimed:g}."
+            if self.claimed_delta:
+                stated = f"δ = {shown_above(self.claimed_delta, 3)}"
+                claim = f" Claimed: ε = {self.claimed:g} with {stated}."
+                least = f"At ε = {self.claimed:g}, δ is at least {shown_below(self.delta, 3)}"
+                bound = f"{least}, and at {stated}, ε is at least {shown_below(self.epsilon, 4)}"
+            if self.claimed >= self.reach:
+                claim += f" Too few runs to contradict that: they can show at most ε = {shown_below(self.reach, 3)}."
         text = (
-            f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
-            f"an event occurred in {self.more} of {self.runs} runs on one table and in {self.less} of {self.runs} on "
-            f"its neighbour. The two tables: {self.tables}.{claim}"
+            f"{bound}, with a confidence of {100 * self.confidence:.6g} %: an event occurred in {self.more} of "
+            f"{self.runs} runs on one table and in {self.less} of {self.runs} on its neighbour. "
+            f"The two tables: {self.tables}.{claim}"
         )
         return [lines(text)]
 
@@ -92,6 +111,8 @@ class LowerBound(Displayed, Document):
             "less": self.less,
             "worlds": self.tables,
             "claimed": self.claimed,
+            "claimed_delta": self.claimed_delta,
+            "delta": self.delta,
             "contradicted": self.contradicted,
             "reach": self.reach,
         }
@@ -103,6 +124,7 @@ def lower_bound(
     query: Query | None = None,
     *,
     claimed: float | None = None,
+    delta: float | None = None,
     runs: int = 20_000,
     confidence: float = 0.95,
     vectorised: bool = False,
@@ -114,6 +136,8 @@ def lower_bound(
                 OpenDP, a tool of diffprivlib. It returns a number, a text, or a list of numbers.
     query:      the query it answers, if known; needed for sums of normal records, because of the bounds.
     claimed:    the ε claimed for it.
+    delta:      the δ claimed beside it, if it is claimed to be (ε, δ): no event may be more than e^ε times as probable
+                on one table as on the other, plus δ. A contradiction takes more runs, the smaller the true δ is.
     runs:       the number of runs on each of two neighbouring tables; every other pair is tried with a fiftieth of it.
     confidence: the confidence that the bound holds.
     vectorised: the mechanism takes a table with a row for each data set, and returns a row for each.
@@ -131,6 +155,15 @@ def lower_bound(
     ... except PromiseBrokenError as broken:
     ...     print(broken.claimed, broken.lower_bound > 2)
     1.0 True
+
+    Gaussian noise of σ = 2 on a count is (1, 0.006)-DP, if records are independent. Three equal records:
+
+    >>> gaussian = lambda tables: tables.sum(axis=1) + noise.normal(scale=2.0, size=len(tables))
+    >>> try:
+    ...     lower_bound(gaussian, ArbitraryGroups(3), claimed=1.0, delta=0.006, vectorised=True, seed=7)
+    ... except PromiseBrokenError as broken:
+    ...     print(broken.evidence.claimed_delta, broken.evidence.delta > 0.2)
+    0.006 True
     """
     if not callable(mechanism):
         raise InvalidInputError(
@@ -139,19 +172,73 @@ def lower_bound(
         )
     if not isinstance(model, Model):
         raise InvalidInputError(f"expected a model such as MarkovChain(...), not {brief(model)}")
-    claim = None if claimed is None else validation.positive("claimed", claimed)
+    claim = None if claimed is None else _Claim(validation.positive("claimed", claimed), _delta(delta))
+    if claim is None and delta is not None:
+        raise InvalidInputError(
+            f"{param('delta')} needs {param('claimed')}, the ε of the claim: δ alone claims nothing"
+        )
     runs = validation.natural("runs", runs, least=_LEAST_RUNS)
     confidence = validation.probability("confidence", confidence)
     generator = np.random.default_rng(None if seed is None else validation.natural("seed", seed, least=0))
-    pairs = pairs_of_neighbouring_tables(model, query, 1.0 if claim is None else claim)
+    pairs = pairs_of_neighbouring_tables(model, query, 1.0 if claim is None else claim.epsilon)
     pilot = min(max(runs // _PILOT, _LEAST_RUNS), _LARGEST_PILOT)
     with progress_bar(2 * pilot * len(pairs) + 2 * runs, "auditing") as done:
         run = _Runs(mechanism, vectorised, generator, done)
-        chosen = max(pairs, key=lambda pair: run.promise(pair, pilot, confidence)) if len(pairs) > 1 else pairs[0]
-        bound = run.bound(chosen, runs, confidence, claim)
+        test = _Test(claim, confidence)
+        chosen = max(pairs, key=lambda pair: run.promise(pair, pilot, test)) if len(pairs) > 1 else pairs[0]
+        bound = run.bound(chosen, runs, test)
     if claim is not None and bound.contradicted:
-        raise PromiseBrokenError(claim, bound.epsilon, confidence, bound)
+        raise PromiseBrokenError(
+            claim.epsilon, bound.epsilon, confidence, bound, claimed_delta=claim.delta, lower_delta=bound.delta
+        )
     return bound
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """An ε and a δ; δ is 0 for a pure claim."""
+
+    epsilon: float
+    delta: float
+
+
+def _delta(delta: float | None) -> float:
+    return 0.0 if delta is None else validation.probability("delta", delta)
+
+
+@dataclass(frozen=True)
+class _Test:
+    """What counts bound, with a confidence: ε at the δ claimed, and δ at the ε claimed."""
+
+    claim: _Claim | None
+    confidence: float
+
+    @property
+    def epsilon(self) -> Bound:
+        """Lower bounds on ε."""
+        delta = 0.0 if self.claim is None else self.claim.delta
+        return lambda more, less, trials: log_ratio_below(more, less, trials, self.confidence, delta)
+
+    def event(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Event:
+        """Return the event that promises the largest δ at the ε of an (ε, δ) claim, or the largest ε if none does."""
+        exceeding = self._exceeding(first, second)
+        return best_event(first, second, self.epsilon) if exceeding is None else exceeding
+
+    def promise(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[float, float]:
+        """Return the lower bounds on δ and on ε that these tables seem to support: first the larger δ, then ε."""
+        exceeding = self._exceeding(first, second)
+        return 0.0 if exceeding is None else exceeding.promise, best_event(first, second, self.epsilon).promise
+
+    def _exceeding(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Event | None:
+        """Return the event that promises the largest δ at the ε of an (ε, δ) claim; None if none does."""
+        claim = self.claim
+        if claim is None or not claim.delta:
+            return None
+        epsilon = claim.epsilon
+        event = best_event(
+            first, second, lambda more, less, trials: excess_below(more, less, trials, self.confidence, epsilon)
+        )
+        return event if event.promise > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,10 +278,10 @@ class _Runs:
             )
             runs -= now
 
-    def promise(self, tables: NeighbouringTables, runs: int, confidence: float) -> float:
-        """Return the lower bound that these tables seem to support."""
+    def promise(self, tables: NeighbouringTables, runs: int, test: _Test) -> tuple[float, float]:
+        """Return the lower bounds that these tables seem to support."""
         _, (first, second) = self.cells(tables, runs)
-        return best_event(first, second, confidence).promise
+        return test.promise(first, second)
 
     def cells(self, tables: NeighbouringTables, runs: int) -> tuple[Cells, NDArray[np.int64]]:
         """Return cells that may distinguish outputs, and the counts in each, a row for each table."""
@@ -208,14 +295,15 @@ class _Runs:
         assert cells is not None
         return cells, counts
 
-    def bound(self, tables: NeighbouringTables, runs: int, confidence: float, claimed: float | None) -> LowerBound:
+    def bound(self, tables: NeighbouringTables, runs: int, test: _Test) -> LowerBound:
         """Choose an event on some of the runs, and count it on the others."""
         choosing = min(runs // 2, _MOST_CHOOSING)
         cells, counts = self.cells(tables, choosing)
-        event = best_event(counts[0], counts[1], confidence)
+        event = test.event(counts[0], counts[1])
         more, less, tested = 0, 0, runs - choosing
         for one, other in self.batches(tables, tested):
-            hits, misses = event.counted(cells.count(one), cells.count(other))
+            hits, misses = event.counts_of(cells.count(one), cells.count(other))
             more, less = more + hits, less + misses
-        leaks = float(log_ratio_below(np.array([more]), np.array([less]), tested, confidence)[0])
-        return LowerBound(leaks, confidence, tested, more, less, tables.who, claimed)
+        leaks = float(test.epsilon(np.array([more]), np.array([less]), tested)[0])
+        claimed, delta = (None, 0.0) if test.claim is None else (test.claim.epsilon, test.claim.delta)
+        return LowerBound(leaks, test.confidence, tested, more, less, tables.who, claimed, delta)

@@ -33,7 +33,7 @@ from bayesdp.queries import AnyMechanism, Query
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NeighbouringTables", "pairs_of_neighbouring_tables"]
+__all__ = ["NeighbouringTables", "distinguished_values", "pairs_of_neighbouring_tables"]
 
 _FEW = 6
 """Enough records on each side of a target to distinguish the tables by counting outputs."""
@@ -74,12 +74,12 @@ def _of_copies(model: Model, query: Query, tau: float) -> Iterator[NeighbouringT
     size = model.group_size
     if size is None:
         raise InvalidInputError(f'data cannot be drawn from a model of type "{model.kind}" without a size; give it one')
-    low, high = _values(query)
+    low, high = distinguished_values(query)
     who = "a record that is" if size == 1 else f"{size} records that are all"
     yield NeighbouringTables(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
 
 
-def _values(query: Query) -> tuple[object, object]:
+def distinguished_values(query: Query) -> tuple[object, object]:
     """Return two values of a record that a query distinguishes: the bounds of a sum, or a counted and another value."""
     if query.clipped is not None and query.clipped.bounds is not None:
         low, high = query.clipped.bounds
@@ -168,7 +168,7 @@ def _cumulative(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
 @_pairs.register(HiddenMarkov)
 @_pairs.register(Network)
 def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[NeighbouringTables]:
-    low, high = _values(query)
+    low, high = distinguished_values(query)
     for others in (2, _FEW, 2 * _FEW):
         tree = _pruned(model, tau, others)
         yield NeighbouringTables(

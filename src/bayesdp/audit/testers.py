@@ -19,7 +19,7 @@ from bayesdp.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cells", "Event", "as_rows", "best_event", "clopper_pearson", "log_ratio_below"]
+__all__ = ["Cells", "Event", "as_rows", "best_event", "clopper_pearson", "excess_below", "log_ratio_below"]
 
 _MOST_VALUES = 512
 """The largest number of different outputs that each get a cell."""
@@ -54,14 +54,29 @@ def _intervals(
 
 
 def log_ratio_below(
-    more: NDArray[np.int64], less: NDArray[np.int64], trials: int, confidence: float
+    more: NDArray[np.int64], less: NDArray[np.int64], trials: int, confidence: float, delta: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return lower bounds on ln(p/q), from how often events occurred in equally many trials under each; at least 0.
+    """Return lower bounds on ln((p − δ)/q), at least 0, from how often events occurred in as many trials of each.
 
     Each end errs with probability at most (1 − confidence)/2, so both hold together with the given confidence.
     """
     low, high = _intervals(more, trials, confidence)[0], _intervals(less, trials, confidence)[1]
-    return np.asarray(np.log(np.maximum(low / high, 1.0)))
+    return np.asarray(np.log(np.maximum((low - delta) / high, 1.0)))
+
+
+def excess_below(
+    more: NDArray[np.int64], less: NDArray[np.int64], trials: int, confidence: float, epsilon: float
+) -> NDArray[np.float64]:
+    """Return lower bounds on p − e^ε·q, from how often events occurred in equally many trials under each; at least 0.
+
+    They hold with the given confidence, as those of `log_ratio_below` do: both rest on the same two intervals.
+
+    >>> float(excess_below(np.array([500]), np.array([100]), 1000, 0.95, 1.0)[0]) > 0.1
+    True
+    """
+    low, high = _intervals(more, trials, confidence)[0], _intervals(less, trials, confidence)[1]
+    with np.errstate(over="ignore"):
+        return np.asarray(np.maximum(low - np.exp(epsilon) * high, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,22 +143,27 @@ class Event:
     first: bool
     promise: float
 
-    def counted(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[int, int]:
+    def counts_of(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[int, int]:
         """Return the event's counts for the table where it is more frequent and for the other, from cell counts."""
         more, less = (one, other) if self.first else (other, one)
         return int(more[self.cells].sum()), int(less[self.cells].sum())
 
 
-def best_event(one: NDArray[np.int64], other: NDArray[np.int64], confidence: float) -> Event:
+Bound = Callable[["NDArray[np.int64]", "NDArray[np.int64]", int], "NDArray[np.float64]"]
+"""Lower bounds that events support, from how often they occurred under each table, in so many trials."""
+
+
+def best_event(one: NDArray[np.int64], other: NDArray[np.int64], bound: Bound) -> Event:
     """Return the set of cells that would support the largest lower bound if fresh outputs were like those counted.
 
-    >>> best_event(np.array([90, 10]), np.array([40, 60]), 0.95).cells.tolist()
+    >>> at_95 = lambda more, less, trials: log_ratio_below(more, less, trials, 0.95)
+    >>> best_event(np.array([90, 10]), np.array([40, 60]), at_95).cells.tolist()
     [False, True]
     """
     trials, best = int(one.sum()), Event(np.zeros(len(one), dtype=bool), True, -1.0)
     for more, less, first in ((one, other, True), (other, one, False)):
         order = np.argsort(-(more + 0.5) / (less + 0.5), kind="stable")
-        supported = log_ratio_below(np.cumsum(more[order]), np.cumsum(less[order]), trials, confidence)
+        supported = bound(np.cumsum(more[order]), np.cumsum(less[order]), trials)
         size = int(np.argmax(supported))
         if supported[size] > best.promise:
             best = Event(np.isin(np.arange(len(one)), order[: size + 1]), first, float(supported[size]))

@@ -157,7 +157,7 @@ class WorstCase(Displayed, Document):
 
     def _printed(self) -> list[Section]:
         first, second = map(shown, self.values)
-        standing = (
+        proven = (
             "which is the proven bound"
             if self.attained
             else f"and the proven bound is ε = {shown_above(self.epsilon)} ({self.theorem})"
@@ -165,7 +165,7 @@ class WorstCase(Displayed, Document):
         reported = (
             f"Released: {self.release}, with tau = {shown_below(self.tau)}. An attacker asks whether a record is "
             f"{first} or {second}. {self.who} {self._betrayal}: {_odds(self.prior)} for {first} becomes "
-            f"{_odds(self.posterior)}. He learns ε = {shown_below(self.realised)}, {standing}."
+            f"{_odds(self.posterior)}. He learns ε = {shown_below(self.realised)}, {proven}."
         )
         return [lines(reported)]
 

@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale, rho_for_accuracy, tau_for_accuracy
 from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.search import stepped_down
 from bayesdp.concentrated import largest_rho
 from bayesdp.errors import (
     CalibrationError,
@@ -24,18 +27,26 @@ from bayesdp.errors import (
     QueryError,
     TooLargeError,
 )
-from bayesdp.losses import ConcentratedLoss, Loss, PureLoss, concentrated
+from bayesdp.losses import ConcentratedLoss, Loss, Neighbours, PureLoss, checked_neighbours, concentrated
 from bayesdp.models import Model
 from bayesdp.queries import AnyMechanism, Query
 from bayesdp.rounding import down, float_below, shown_above, shown_below
 from bayesdp.theorems.approximate import ApproximateLeakage, approximate_report, combined_leakage, promised_with_delta
 from bayesdp.theorems.ask import Reply, ask
 from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, check_queries
-from bayesdp.theorems.lift import allowed_delta, objection
+from bayesdp.theorems.lift import DOES_NOT_LIFT, allowed_delta, objection
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["ApproximateCalibration", "NoiseKind", "NoiseOption", "calibrate_noise", "noise_for_accuracy"]
+__all__ = [
+    "ApproximateCalibration",
+    "NoiseKind",
+    "NoiseOption",
+    "calibrate_noise",
+    "largest_total_rho",
+    "noise_for_accuracy",
+    "noise_options",
+]
 
 NoiseKind = Literal["laplace", "gaussian"]
 
@@ -75,6 +86,7 @@ class ApproximateCalibration(Displayed, Document):
     beta:     how often the error may reach α.
     why:      why this noise was chosen, as a sentence.
     pure:     whether the noise keeps the promise without any δ.
+    neighbours: what `tau` and `rho` are about. `loss` is always about replacing a record.
     """
 
     query: Query
@@ -88,16 +100,24 @@ class ApproximateCalibration(Displayed, Document):
     beta: float = BETA
     why: str = ""
     pure: bool = False
+    neighbours: Neighbours = "replace"
 
     @property
     def tau(self) -> float | None:
         """The τ of each question with Laplace noise; None with Gaussian noise, which has none."""
-        return self.loss.tau if isinstance(self.loss, PureLoss) else None
+        return self._stated.tau if isinstance(self._stated, PureLoss) else None
 
     @property
     def rho(self) -> float | None:
         """The ρ of each question with Gaussian noise; None with Laplace noise."""
-        return self.loss.rho if isinstance(self.loss, ConcentratedLoss) else None
+        return self._stated.rho if isinstance(self._stated, ConcentratedLoss) else None
+
+    @property
+    def _stated(self) -> PureLoss | ConcentratedLoss:
+        """The loss in terms of the neighbours asked: half of τ and a quarter of ρ for adding or removing a record."""
+        if self.neighbours == "replace":
+            return self.loss
+        return PureLoss(self.loss.tau / 2) if isinstance(self.loss, PureLoss) else ConcentratedLoss(self.loss.rho / 4)
 
     @property
     def scale(self) -> float:
@@ -125,7 +145,8 @@ class ApproximateCalibration(Displayed, Document):
 
     @property
     def _release(self) -> str:
-        asked, cost = self.query.description, self.loss.description
+        about = "" if self.neighbours == "replace" else " for adding or removing a record"
+        asked, cost = self.query.description, f"{self._stated.description}{about}"
         several = f"each of {self.count:,} releases of " if self.count > 1 else ""
         together = " and all of them together" if self.count > 1 else " and"
         if self.query.unforeseen:
@@ -152,6 +173,10 @@ class ApproximateCalibration(Displayed, Document):
             rows.append([option.theorem, tau or "–", rho or "–", best])
         return PrintedTable(["theorem", "τ (Laplace)", "ρ (Gaussian)", ""], rows)
 
+    def plot(self, path: str | Path) -> Path:
+        """Refuse with InvalidInputError: there is no picture of a promise with a δ; `table` has the figures."""
+        raise InvalidInputError("there is no picture of noise for a delta or for several questions; print its table()")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --delta --json` prints."""
         return self.leakage.to_dict() | {
@@ -160,6 +185,7 @@ class ApproximateCalibration(Displayed, Document):
             "noise": self.noise,
             "tau": self.tau,
             "rho": self.rho,
+            "neighbours": self.neighbours,
             "scale": None if self.query.unforeseen else self.scale,
             "alpha": None if self.query.unforeseen else self.accuracy(self.beta),
             "beta": self.beta,
@@ -199,28 +225,26 @@ def calibrate_noise(
     beta: float = BETA,
     spent: Spend = (),
     only: Sequence[Theorem] | None = None,
+    neighbours: Neighbours = "replace",
 ) -> ApproximateCalibration:
     """Choose the noise for a promise of (ε, δ): for `count` questions of one kind, after what is `spent`.
 
     delta: None, or the δ of the promise; without it only Laplace noise keeps a promise.
     noise: insist on "laplace" or "gaussian".
     only:  ask these theorems instead of all that are registered.
+    neighbours: in which terms the τ or ρ of a mechanism that is run elsewhere is stated.
 
     Raises what `calibrate` raises.
     """
     _check(query, noise, delta)
-    check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
-    rows = ask(
-        model,
-        lambda theorem, member: _option(theorem, member, query, count, epsilon, delta, spent, noise),
-        only=only,
-    )
+    if checked_neighbours(neighbours) != "replace" and not query.unforeseen:
+        raise InvalidInputError(
+            param("neighbours")
+            + " goes with AnyMechanism, whose noise is made elsewhere; the noise here is always for replacing a record"
+        )
+    rows = _asked(model, query, epsilon, delta, noise, count, spent, only)
     every = [[_as_option(reply) for reply in replies] for replies in rows]
-    losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
-    for kind in _KINDS:
-        allowed = [_loss_of(option, kind) for options in every if (option := _largest(options, kind)) is not None]
-        if len(allowed) == len(every):
-            losses[kind] = min((loss for loss in allowed if loss is not None), key=_size)
+    losses = _allowed(every)
     if not losses:
         _refuse(epsilon, delta, rows, every)
     chosen = _least_error(query, losses, beta)
@@ -236,12 +260,58 @@ def calibrate_noise(
         noise=chosen,
         loss=loss,
         leakage=combined_leakage(model, parts),
-        options=(*_together(every), *([_best_of_each(losses)] if len(every) > 1 else [])),
+        options=_together(every),
         count=count,
         beta=beta,
         why=_why(query, losses, chosen, delta, beta),
+        neighbours=neighbours,
         pure=chosen == "laplace" and all(getattr(_largest(options, chosen), "pure", False) for options in every),
     )
+
+
+def noise_options(
+    model: Model,
+    query: Query,
+    epsilon: float,
+    delta: float | None,
+    *,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    only: Sequence[Theorem] | None = None,
+) -> tuple[NoiseOption, ...]:
+    """Return what every theorem allows for a promise of (ε, δ) under all the models that may hold, or why nothing."""
+    _check(query, noise, delta)
+    rows = _asked(model, query, epsilon, delta, noise, count, (), only)
+    return _together([[_as_option(reply) for reply in replies] for replies in rows])
+
+
+def _asked(
+    model: Model,
+    query: Query,
+    epsilon: float,
+    delta: float | None,
+    noise: NoiseKind | None,
+    count: int,
+    spent: Spend,
+    only: Sequence[Theorem] | None,
+) -> tuple[tuple[Reply[NoiseOption], ...], ...]:
+    """Ask every theorem under every model that may hold."""
+    check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
+    return ask(
+        model,
+        lambda theorem, member: _option(theorem, member, query, count, epsilon, delta, spent, noise),
+        only=only,
+    )
+
+
+def _allowed(every: Sequence[Sequence[NoiseOption]]) -> dict[NoiseKind, PureLoss | ConcentratedLoss]:
+    """Return for each kind of noise what the best theorem allows under the worst of the models, where all allow it."""
+    losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
+    for kind in _KINDS:
+        best = [loss for options in every if (loss := _loss_of(_largest(options, kind), kind)) is not None]
+        if len(best) == len(every):
+            losses[kind] = min(best, key=_size)
+    return losses
 
 
 def noise_for_accuracy(
@@ -317,13 +387,15 @@ def _leaks_less(found: dict[NoiseKind, ApproximateLeakage], chosen: NoiseKind) -
 
 def _check(query: Query, noise: object, delta: float | None) -> None:
     if noise not in (None, "laplace", "gaussian"):
-        raise InvalidInputError(f'noise must be "laplace" or "gaussian", not {brief(noise)}')
+        raise InvalidInputError(name_of("noise") + f' must be "laplace" or "gaussian", not {brief(noise)}')
     if noise == "gaussian" and delta is None:
-        raise InvalidInputError("Gaussian noise keeps no promise without a delta: give delta=, such as 1e-6")
+        raise InvalidInputError(
+            "Gaussian noise keeps no promise without a delta: give " + param("delta") + ", such as 1e-6"
+        )
     if query.thresholds:
         raise QueryError(
-            f"{query.description} is answered by selections that cost a tau, not by noise on numbers; give epsilon= or "
-            "alpha= alone"
+            f"{query.description} is answered by selections that cost a tau, not by noise on numbers; give "
+            + params("{epsilon} or {alpha} alone")
         )
 
 
@@ -371,8 +443,14 @@ def _pure(theorem: Theorem, model: Model, query: Query, count: int, epsilon: flo
     if not all(release.pure for release in spent):
         raise DoesNotApplyError(theorem.name, "what was released before is not pure")
     if not theorem.covers_every_mechanism:
-        (tau,) = largest_taus(theorem, model, (query,) * count, [epsilon], spent)
-        return tau
+        (one,) = largest_taus(theorem, model, query, [epsilon], spent)
+        if one is None or count == 1:
+            return one
+
+        def evaluate(taus: Sequence[float]) -> list[float]:
+            return theorem.epsilons(model, [_everything(spent, query, count, PureLoss(tau)) for tau in taus])
+
+        return stepped_down(float_below(Fraction(one) / count), epsilon, evaluate)
     # All mechanisms with this τ are covered, whatever they release: so many questions are one of them.
     total = _total_tau(theorem, model, epsilon, spent)
     return None if total is None else float_below(Fraction(total) / count)
@@ -402,16 +480,54 @@ def _total_tau(theorem: Theorem, model: Model, epsilon: float, spent: Spend) -> 
 
 
 def _by_lift(theorem: Theorem, model: Model, count: int, epsilon: float, delta: float, spent: Spend) -> float:
-    tau = _total_tau(theorem, model, epsilon, ())
     before = concentrated([release.loss for release in spent])
-    if tau is None or before is None:
+    if before is None:
+        return 0.0
+    total = Fraction(_largest_total(theorem, model, epsilon, delta, before.delta)) - Fraction(before.rho)
+    return max(0.0, float_below(total / count))
+
+
+def _largest_total(theorem: Theorem, model: Model, epsilon: float, delta: float, lost: float = 0.0) -> float:
+    """Return the largest ρ that the lift of one theorem allows, rounded down; 0 if none.
+
+    lost: a δ of the releases that comes on top of that of their ρ.
+    """
+    tau = _total_tau(theorem, model, epsilon, ())
+    if tau is None:
         return 0.0
     proven = theorem.epsilon(model, (Release(AnyMechanism(), tau),))
-    allowed = Fraction(allowed_delta(delta, proven, tau)) - Fraction(before.delta)
-    if allowed <= 0:
-        return 0.0
-    total = Fraction(largest_rho(tau, float_below(allowed))) - Fraction(before.rho)
-    return max(0.0, float_below(total / count))
+    allowed = Fraction(allowed_delta(delta, proven, tau)) - Fraction(lost)
+    return largest_rho(tau, float_below(allowed)) if allowed > 0 else 0.0
+
+
+def largest_total_rho(model: Model, epsilon: float, delta: float, *, only: Sequence[Theorem] | None = None) -> float:
+    """Return the largest ρ of everything together, by any mechanisms, that keeps (ε, δ); rounded down.
+
+    It is the largest ρ with δ_zCDP(ρ, τ)·(e^ε − 1)/(e^τ − 1) ≤ δ, where τ is the largest with ε(τ) ≤ ε: by the best
+    theorem that lifts, and under the worst of the models that may hold (docs/theory/approximate.md).
+
+    Raises NoTheoremAppliesError if no theorem that lifts covers a model, and CalibrationError if none allows any ρ.
+
+    >>> from bayesdp import OddsChain
+    >>> round(largest_total_rho(OddsChain(17.12), epsilon=1, delta=1e-6), 6)
+    0.001445
+    """
+    epsilon, delta = validation.positive("epsilon", epsilon), validation.probability("delta", delta)
+
+    def allowed(theorem: Theorem, member: Model) -> float:
+        if not theorem.covers_every_mechanism:
+            raise DoesNotApplyError(theorem.name, DOES_NOT_LIFT)
+        return _largest_total(theorem, member, epsilon, delta)
+
+    largest = math.inf
+    for replies in ask(model, allowed, only=only):
+        values = [reply.value for reply in replies if reply.value is not None]
+        if not values:
+            raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
+        largest = min(largest, max(values))
+    if largest <= 0:
+        raise CalibrationError(f"no rho keeps ε = {epsilon:g} with δ = {delta:g} under this model")
+    return largest
 
 
 def _by_own_rho(
@@ -498,7 +614,10 @@ def _as_option(reply: Reply[NoiseOption]) -> NoiseOption:
 
 
 def _together(every: Sequence[Sequence[NoiseOption]]) -> tuple[NoiseOption, ...]:
-    """Return what every theorem allows under all the models that may hold: the smallest losses, or the first reason."""
+    """Return what every theorem allows under all the models that may hold: the smallest losses, or the first reason.
+
+    With several models a last row takes the best theorem of each.
+    """
     found = []
     for options in zip(*every, strict=True):
         taus, rhos = ([getattr(option, name) for option in options] for name in ("tau", "rho"))
@@ -509,14 +628,15 @@ def _together(every: Sequence[Sequence[NoiseOption]]) -> tuple[NoiseOption, ...]
         if refused is not None and len(every) > 1:
             reason = f"under model {refused + 1}: {reason}"
         found.append(NoiseOption(options[0].theorem, tau, rho, reason=reason, covered=refused is None))
-    return tuple(found)
+    return (*found, *([_best_of_each(_allowed(every))] if len(every) > 1 else []))
 
 
 def _best_of_each(losses: dict[NoiseKind, PureLoss | ConcentratedLoss]) -> NoiseOption:
     """Return what the best theorem of each model allows, as a last row."""
     laplace, gaussian = (losses.get(kind) for kind in _KINDS)
     tau = laplace.tau if isinstance(laplace, PureLoss) else None
-    return NoiseOption(ANY_OF, tau, gaussian.rho if isinstance(gaussian, ConcentratedLoss) else None)
+    rho = gaussian.rho if isinstance(gaussian, ConcentratedLoss) else None
+    return NoiseOption(ANY_OF, tau, rho, reason=None if losses else "no noise keeps the promise under every model")
 
 
 def _largest(options: Sequence[NoiseOption], noise: NoiseKind) -> NoiseOption | None:
@@ -525,7 +645,9 @@ def _largest(options: Sequence[NoiseOption], noise: NoiseKind) -> NoiseOption | 
     return max(usable, key=lambda option: _size(_loss_of(option, noise)), default=None)
 
 
-def _loss_of(option: NoiseOption, noise: NoiseKind) -> PureLoss | ConcentratedLoss | None:
+def _loss_of(option: NoiseOption | None, noise: NoiseKind) -> PureLoss | ConcentratedLoss | None:
+    if option is None:
+        return None
     if noise == "laplace":
         return None if option.tau is None else PureLoss(option.tau)
     return None if option.rho is None else ConcentratedLoss(option.rho)

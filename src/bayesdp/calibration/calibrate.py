@@ -23,6 +23,7 @@ from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
 from bayesdp.calibration.search import SMALLEST_SHARE, searched, stepped_down
 from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
+from bayesdp.losses import Neighbours
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -253,6 +254,7 @@ def calibrate(
     delta: float,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -268,6 +270,7 @@ def calibrate(
     delta: float,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -282,6 +285,7 @@ def calibrate(
     epsilon: float,
     count: int,
     noise: NoiseKind | None = None,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -297,6 +301,7 @@ def calibrate(
     delta: float | None = None,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -308,6 +313,7 @@ def calibrate(
     delta:       the δ of a promise of (ε, δ). Laplace or Gaussian noise is chosen, whichever errs less at `beta`.
     noise:       insist on "laplace" or "gaussian"; Gaussian noise needs a δ.
     count:       how many questions of this kind on the same records share the promise.
+    neighbours:  for AnyMechanism: "add-remove" states the τ or ρ that a mechanism may have as most libraries do.
     theorem:     ask this one only, by its name.
     spent:       what has been released on the same data before; the promise is then for everything together.
     credibility: account for what the data leave uncertain: at least this share of the posterior of the model's
@@ -338,10 +344,13 @@ def calibrate(
         raise InvalidInputError(params("{draws} goes with {credibility}; without it no models are drawn"))
     count = validation.natural("count", count)
     only = None if theorem is None else [theorem_named(theorem)]
-    if credibility is not None and (delta is not None or noise is not None or count > 1 or only is not None):
-        raise InvalidInputError(params("{credibility} goes without {delta}, {noise}, {count} and {theorem}"))
-    if delta is not None or noise is not None or count > 1:
-        return _approximate(model, query, epsilon, alpha, delta, noise, count, beta, before, only)
+    beyond_tau = delta is not None or noise is not None or neighbours is not None or count > 1
+    if credibility is not None and (beyond_tau or only is not None):
+        raise InvalidInputError(
+            params("{credibility} goes without {delta}, {noise}, {count}, {neighbours} and {theorem}")
+        )
+    if beyond_tau:
+        return _approximate(model, query, epsilon, alpha, delta, noise, count, neighbours, beta, before, only)
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         leaked = report(model, spend_with(before, [query], tau), only=only)
@@ -369,6 +378,7 @@ def _approximate(
     delta: float | None,
     noise: NoiseKind | None,
     count: int,
+    neighbours: Neighbours | None,
     beta: float,
     spent: Spend,
     only: Sequence[Theorem] | None,
@@ -379,12 +389,27 @@ def _approximate(
     if delta is not None:
         delta = validation.probability("delta", delta)
     if alpha is not None:
+        if neighbours is not None:
+            raise InvalidInputError(
+                params("{neighbours} goes with {epsilon}: the accuracy of noise made elsewhere is unknown")
+            )
         return noise_for_accuracy(
             model, query, alpha, delta, noise=noise, count=count, beta=beta, spent=spent, only=only
         )
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     chosen = tuple(
-        calibrate_noise(model, query, target, delta, noise=noise, count=count, beta=beta, spent=spent, only=only)
+        calibrate_noise(
+            model,
+            query,
+            target,
+            delta,
+            noise=noise,
+            count=count,
+            beta=beta,
+            spent=spent,
+            only=only,
+            neighbours=neighbours or "replace",
+        )
         for target in validation.positives("epsilon", epsilon if several else [epsilon])
     )
     return chosen if several else chosen[0]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines
@@ -20,6 +20,10 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.leakage import BETA
+from bayesdp.theorems.registry import theorem_named
+
+if TYPE_CHECKING:
+    from bayesdp.calibration.approximate import NoiseKind
 
 __all__ = ["Comparison", "compare"]
 
@@ -114,13 +118,26 @@ class Comparison(Displayed, Document):
 
 
 def compare(
-    model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA, composing: bool = False
+    model: Model,
+    query: Query,
+    *,
+    epsilons: Sequence[float],
+    delta: float | None = None,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    theorem: str | None = None,
+    beta: float = BETA,
+    composing: bool = False,
 ) -> Comparison:
     """Compare what every theorem and published method allows for each ε.
 
     model:     how records are correlated.
     query:     the query to release.
     epsilons:  the promises to compare.
+    delta:     the δ of promises of (ε, δ): rows for Laplace and for Gaussian noise, without what others published.
+    noise:     show "laplace" or "gaussian" noise only.
+    count:     the number of questions of this kind on the same records that share each promise.
+    theorem:   the name of the only theorem to use.
     beta:      the probability with which the error may reach the α shown.
     composing: whether to use only theorems that cover any number of releases together, as a ledger does; this leaves
                out the slow ones.
@@ -135,7 +152,12 @@ def compare(
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
-    every = options(model, query, targets, beta=beta, composing=composing)
+    only = None if theorem is None else [theorem_named(theorem)]
+    if delta is not None or noise is not None or count != 1:
+        from bayesdp.calibration.noise_comparison import compare_noise
+
+        return compare_noise(model, query, targets, delta, noise=noise, count=count, beta=beta, only=only)
+    every = options(model, query, targets, beta=beta, composing=composing, only=only)
     rows = tuple(row for choices in every for row in combined(choices))
     distinct = list(dict.fromkeys(targets))
     published = [result for method in PRIOR_ART for result in _published(method, model, query, distinct, beta)]
@@ -163,5 +185,5 @@ def _published(
 
 def _row(result: PublishedResult) -> list[str]:
     tau = "–" if result.tau is None else shown_below(result.tau)
-    standing = method_named(result.method).standing
-    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), standing]
+    status = method_named(result.method).status
+    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), status]

@@ -67,14 +67,14 @@ class Published(ABC):
     """A method beside our theorems: when it applies, its accuracy, and what to know about it.
 
     proven:    whether it keeps the promise.
-    standing:  the same in a few words, for tables and pictures.
+    status:    the same in a few words, for tables and pictures.
     note:      the same in a sentence.
     one_model: whether it is about one model only, not the worst of several.
     """
 
     name: ClassVar[str]
     proven: ClassVar[bool] = False
-    standing: ClassVar[str] = "no guarantee"
+    status: ClassVar[str] = "no guarantee"
     note: ClassVar[str]
     one_model: ClassVar[bool] = False
 
@@ -132,7 +132,7 @@ class Yang2015(LaplaceMethod):
 
     name: ClassVar[str] = "yang-2015"
     proven: ClassVar[bool] = True
-    standing: ClassVar[str] = "valid, but loose"
+    status: ClassVar[str] = "valid, but loose"
     note: ClassVar[str] = "n·τ over a field of n records, here one group: valid, and never better than general"
 
     def refusal(self, model: Model, query: Query) -> str | None:
@@ -206,7 +206,7 @@ class ProvenResponse(_Response):
 
     name: ClassVar[str] = "randomized-response"
     proven: ClassVar[bool] = True
-    standing: ClassVar[str] = "proven by markov-mixing"
+    status: ClassVar[str] = "proven by markov-mixing"
     one_model: ClassVar[bool] = True
     note: ClassVar[str] = (
         "the same mechanism with flips 1/(1 + e^τ), τ from markov-mixing: proven, and every record is noised by itself"

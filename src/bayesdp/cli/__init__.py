@@ -1,6 +1,6 @@
 """The command line: parse, call, print.
 
-Exit status 0: done; 2: the input is wrong; 3: the budget does not allow it. One line on stderr says how.
+Exit status 0: success; 2: invalid input; 3: the budget does not allow it. Errors are one line on stderr.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _chosen(group: Any, arguments: Sequence[str]) -> tuple[list[str], Any]:
 
 
 def _usage(error: Any, command: Any, rest: Sequence[str]) -> str:
-    """Return what is wrong with a line, with what was probably meant if an option or a command is not known."""
+    """Return a usage error, with a suggestion for an unknown option or command."""
     option, known = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
     if known is None:
         known = getattr(command, "commands", {}) if error.message.startswith("No such command") else ()
@@ -89,7 +89,7 @@ def _usage(error: Any, command: Any, rest: Sequence[str]) -> str:
 
 
 def _without_output(status: int) -> int:
-    """Give up on standard output, so that Python does not try to flush it again on exit."""
+    """Close standard output, so that Python does not flush it again on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return status
 

@@ -1,4 +1,4 @@
-"""`bayesdp advise`: the question is read before there is a model to read it under."""
+"""`bayesdp advise`: parse a query before there is a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["advised"]
 
 
 def advised(data: str | LazyTable, question: Question | None, *, state: str | None, **chosen: Any) -> Advice:
-    """Advise on a file; what is asked is about the states of `state`, or else about a column of numbers."""
+    """Advise on a file; the query is about the states of `state`, or else about a column of numbers."""
     from bayesdp.advice.advise import advise
 
     asked = None if question is None else question.under(_described(data, state))
@@ -22,7 +22,7 @@ def advised(data: str | LazyTable, question: Question | None, *, state: str | No
 
 
 def _described(data: str | LazyTable, state: str | None) -> Model:
-    """Return a model that knows no more than what is asked about, and that a condition is true or false."""
+    """Return a model with nothing but the column, and the states true and false for a condition."""
     from bayesdp.frames.aggregates import subject_of
     from bayesdp.frames.source import scan
     from bayesdp.models import Independent, OddsChain

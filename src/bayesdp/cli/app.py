@@ -20,15 +20,19 @@ from bayesdp.cli.parameters import (
     Credibility,
     Data,
     Dataset,
+    Delta,
     Engine,
     Growing,
     LedgerUrl,
     Master,
     Missing,
     ModelPath,
+    Neighbours,
+    Noise,
     Plot,
     Public,
     Separate,
+    TheoremName,
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
@@ -54,7 +58,7 @@ app.add_typer(budget_app, name="budget")
 
 @app.callback(invoke_without_command=True)
 def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Compute what a release of correlated data leaks, and how much noise a promise needs."""
+    """Compute the leakage of releases of correlated data, and make releases within a budget."""
     if version:
         print(__version__)
         raise typer.Exit
@@ -66,13 +70,27 @@ def leakage(
     model: ModelPath,
     question: Question,
     tau: Annotated[
-        str, typer.Option(metavar="τ", help="The privacy parameter of the release, as ordinary DP states it.")
-    ],
+        str | None, typer.Option(metavar="τ", help="The privacy parameter of the release under ordinary DP.")
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(metavar="δ", help="With --tau, the δ of the release; with --rho, the δ of the guarantee."),
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ρ", help="The zCDP of the release instead of --tau: 1/(2·scale²) for Gaussian noise on a count."
+        ),
+    ] = None,
+    neighbours: Neighbours = None,
+    theorem: TheoremName = None,
     target: Annotated[
         str | None,
-        typer.Option(metavar="I", help="Compute only what one adversary learns about record I (counted from 0)."),
+        typer.Option(metavar="I", help="Compute the leakage about record I alone (counted from 0), to one adversary."),
     ] = None,
-    known: Annotated[str | None, typer.Option(metavar="J,K", help="The records that adversary knows exactly.")] = None,
+    known: Annotated[
+        str | None, typer.Option(metavar="J,K", help="The records that this adversary knows exactly.")
+    ] = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,22 +101,30 @@ def leakage(
     assumed = options.model(model)
     asked = question.under(assumed)
     one = options.adversary(target, known)
-    leaked = leak(assumed, asked, tau=options.number("--tau", tau), **one)
+    losses: dict[str, Any] = options.numbers_given({"--tau": tau, "--delta": delta, "--rho": rho})
+    leaked = leak(assumed, asked, **losses, **options.given(neighbours=neighbours, theorem=theorem), **one)
     if plot is not None:
         leaked.plot(plot)
     _print(leaked, as_json)
 
 
-@app.command(short_help="Compute the noise that keeps a promise of ε, or the cost of an accuracy.")
+@app.command(short_help="Compute the noise for a leakage ε, or the leakage for an accuracy.")
 @QueryOptions
 def calibrate(
     model: ModelPath,
     question: Question,
-    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The promise: how much may leak.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The largest leakage allowed.")] = None,
     alpha: Annotated[
-        str | None, typer.Option(metavar="α", help="The largest error wanted, instead of --epsilon.")
+        str | None, typer.Option(metavar="α", help="The largest error allowed, instead of --epsilon.")
     ] = None,
     beta: Beta = "0.05",
+    delta: Delta = None,
+    noise: Noise = None,
+    count: Annotated[
+        str | None, typer.Option(metavar="K", help="The number of queries like this one that share the budget ε.")
+    ] = None,
+    neighbours: Neighbours = None,
+    theorem: TheoremName = None,
     credibility: Credibility = None,
     draws: Annotated[
         str | None, typer.Option(metavar="N", help="The number of models to draw for --credibility.")
@@ -106,7 +132,7 @@ def calibrate(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the noise that keeps a promise of ε, or what an accuracy costs."""
+    """Compute the noise for a leakage ε, or the leakage for an accuracy."""
     from bayesdp.calibration.calibrate import calibrate as choose
 
     options.picture(plot, [model])
@@ -115,6 +141,10 @@ def calibrate(
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
+    target |= {} if count is None else {"count": options.natural("--count", count)}
+    target |= options.numbers_given({"--delta": delta}) | options.given(
+        noise=noise, neighbours=neighbours, theorem=theorem
+    )
     chosen = choose(assumed, asked, **target, beta=options.number("--beta", beta))
     if plot is not None:
         chosen.plot(plot)
@@ -126,8 +156,16 @@ def calibrate(
 def compare(
     model: ModelPath,
     question: Question,
-    epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises at which to compare, separated by commas.")],
+    epsilon: Annotated[
+        str, typer.Option(metavar="ε,ε", help="The values of ε at which to compare, separated by commas.")
+    ],
     beta: Beta = "0.05",
+    delta: Delta = None,
+    noise: Noise = None,
+    count: Annotated[
+        str | None, typer.Option(metavar="K", help="The number of queries like this one that share each ε.")
+    ] = None,
+    theorem: TheoremName = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -138,21 +176,28 @@ def compare(
     assumed = options.model(model)
     asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
-    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
+    more: dict[str, Any] = options.numbers_given({"--delta": delta}) | options.given(noise=noise, theorem=theorem)
+    more |= {} if count is None else {"count": options.natural("--count", count)}
+    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta), **more)
     if plot is not None:
         comparison.plot(plot)
     print(text_of(comparison, as_json))
 
 
-@app.command(short_help="Describe the worst attacker, his success, and what leaks at least.")
+@app.command(short_help="Describe the worst attacker, and bound the leakage from below.")
 @QueryOptions
 def audit(
     model: ModelPath,
     question: Question,
     tau: Annotated[str | None, typer.Option(metavar="τ", help="Audit an ordinary τ-DP release.")] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="ε", help="Audit the release that keeps this promise, instead of --tau.")
+        str | None, typer.Option(metavar="ε", help="Audit the release that leaks at most ε, instead of --tau.")
     ] = None,
+    delta: Delta = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="ρ", help="Audit a release with Gaussian noise of this zCDP, with --delta.")
+    ] = None,
+    noise: Noise = None,
     runs: Annotated[str, typer.Option(metavar="N", help="The number of simulated attacks and releases.")] = "20000",
     confidence: Annotated[
         str, typer.Option(metavar="SHARE", help="The confidence of the intervals and the lower bound.")
@@ -160,7 +205,7 @@ def audit(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe the worst attacker: what he comes to believe, his success, and a lower bound on the leakage.
+    """Describe the worst attacker and his success, and bound the leakage from below.
 
     The audit reads no data. It draws everything from the model.
     """
@@ -169,9 +214,13 @@ def audit(
     options.picture(plot, [model])
     assumed = options.model(model)
     asked = question.under(assumed)
-    promise: dict[str, Any] = options.one_of("--tau", tau, "--epsilon", epsilon)
+    losses: dict[str, Any] = options.numbers_given({"--delta": delta, "--rho": rho}) | options.given(noise=noise)
+    if losses:
+        losses |= options.numbers_given({"--tau": tau, "--epsilon": epsilon})
+    else:
+        losses = options.one_of("--tau", tau, "--epsilon", epsilon)
     times = options.natural("--runs", runs, least=100)
-    report = audited(assumed, asked, **promise, runs=times, confidence=options.number("--confidence", confidence))
+    report = audited(assumed, asked, **losses, runs=times, confidence=options.number("--confidence", confidence))
     if plot is not None:
         report.plot(plot)
     print(text_of(report, as_json))
@@ -185,7 +234,7 @@ def fit(
         str,
         typer.Option(
             metavar="KIND",
-            help="The kind of model. Each option below lists the kinds that accept it.",
+            help="The kind of model. Options that only some kinds accept list them in parentheses.",
             autocompletion=completion.fitted_models,
         ),
     ],
@@ -199,17 +248,17 @@ def fit(
     ] = None,
     odds_ceiling: Annotated[
         str | None,
-        typer.Option(metavar="θ", help="The largest possible odds ratio, assumed until the fit finds a smaller one."),
+        typer.Option(metavar="θ", help="An upper bound on the odds ratio, used until the fit finds a smaller one."),
     ] = None,
     states: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="The public list of states. A condition needs none."),
+        typer.Option(metavar="A,B", help="The public list of states. Not needed for a condition."),
     ] = None,
     correlation_ceiling: Annotated[
         str | None,
         typer.Option(
             metavar="ρ",
-            help="The largest possible correlation, assumed until the fit finds a smaller one; by default 1.",
+            help="An upper bound on correlations, used until the fit finds a smaller one; 1 by default.",
         ),
     ] = None,
     size: Annotated[str | None, typer.Option(metavar="M", help="The largest number of records in a group.")] = None,
@@ -222,10 +271,12 @@ def fit(
         typer.Option(metavar="NAME", help="The data set to charge.", autocompletion=completion.datasets),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set. Needed only the first time.")
+        str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
     ] = None,
     ledger: LedgerUrl = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible. The ledger keeps it.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The person responsible, recorded in the ledger.")
+    ] = None,
     separate_because: Separate = None,
     public: Public = None,
     engine: Engine = "polars",
@@ -264,7 +315,7 @@ def fit(
     if learnt is not None:
         text = f"{learnt}\n"
     else:
-        unasked = "There is no diagnosis for such a model, which is no sign that it holds."
+        unasked = "There is no diagnosis for such a model. That does not mean that the model fits."
         reported = unasked if fitted.diagnosis is None else str(fitted.diagnosis)
         text = f"{fitted.summary()}\n\n{reported}\n"
     printed = fitted.to_json(indent=2) if as_json else text
@@ -299,7 +350,7 @@ def diagnose(
 ) -> None:
     """Test whether a table fits a model, and store the diagnosis in the model file.
 
-    A fitted model has the names of its columns. For any other model, name them by the options.
+    A fitted model names its columns. For any other model, name them with the options.
     """
     from bayesdp._support.documents import write
 
@@ -316,7 +367,7 @@ def diagnose(
     print(text_of(diagnosis, True) if as_json else escaped(f"{diagnosis}\n\nThe diagnosis was stored in {place}."))
 
 
-@app.command(short_help="List the models that a table does not contradict, and what each costs.")
+@app.command(short_help="List the models that a table does not contradict, and the error of each.")
 @QueryOptions
 def advise(
     data: Data,
@@ -325,44 +376,52 @@ def advise(
         str | None, typer.Option(metavar="EXPRESSION", help="A column of states, or a condition such as 'steps > 0'.")
     ] = None,
     order_by: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="The columns that put records in order.")
+        list[str] | None, typer.Option(metavar="A,B", help="The columns that order the records.")
     ] = None,
-    order_by_text: Annotated[bool, typer.Option("--order-by-text", help="Sort order columns of text as text.")] = False,
+    order_by_text: Annotated[
+        bool, typer.Option("--order-by-text", help="Sort text in the order columns alphabetically.")
+    ] = False,
     entity: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="The columns that tell independent chains apart.")
+        list[str] | None,
+        typer.Option(metavar="A,B", help="The columns that identify a chain; chains are independent of one another."),
     ] = None,
     step: Annotated[
         str | None,
-        typer.Option(metavar="STEP", help="The spacing of the order: 5, 5m, 1d; by default what the table shows."),
+        typer.Option(
+            metavar="STEP", help="The spacing of the order, such as 5, 5m or 1d; estimated from the table by default."
+        ),
     ] = None,
     within: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="A,B", help="Public columns, or hour, weekday, month, between whose values the odds may differ."
+            metavar="A,B",
+            help="Public columns, or hour, weekday or month: odds are estimated for each of their values.",
         ),
     ] = None,
     group: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B", help="For a column of numbers: the columns that tell groups apart."),
+        typer.Option(metavar="A,B", help="For a column of numbers: the columns that identify a group."),
     ] = None,
     role: Annotated[
-        str | None, typer.Option(metavar="NAME", help="For a column of numbers: the column of roles.")
+        str | None, typer.Option(metavar="NAME", help="For a column of numbers: the column of roles in a group.")
     ] = None,
     missing: Annotated[
         str, typer.Option(metavar="RULE", help="What to do with missing values: error, or drop.")
     ] = "error",
-    record: Annotated[str, typer.Option(metavar="NAME", help="What one record is.")] = "record",
-    epsilon: Annotated[str, typer.Option(metavar="ε", help="The promise at which to state the costs.")] = "1",
+    record: Annotated[
+        str, typer.Option(metavar="NAME", help='What a record is, such as "5-minute interval".')
+    ] = "record",
+    epsilon: Annotated[str, typer.Option(metavar="ε", help="The leakage at which errors are compared.")] = "1",
     beta: Beta = "0.05",
     credibility: Annotated[
-        str, typer.Option(metavar="SHARE", help="Keep the promise for this share of the posterior.")
+        str, typer.Option(metavar="SHARE", help="The share of the posterior for which the guarantee holds.")
     ] = "0.95",
     plot: Plot = None,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the models of correlation that a table does not contradict, what each costs, and what if it is wrong."""
+    """List the models that a table does not contradict, the error of each, and its leakage if it is wrong."""
     from bayesdp.cli import advising
 
     options.picture(plot, options.files(data))
@@ -387,12 +446,12 @@ def advise(
 def explore(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; by default, assumptions alone."),
+        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; by default, neither."),
     ] = None,
     port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0 chooses a free one.")] = "0",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Serve a page on this machine only. The page releases nothing, shows no record and sends nothing away."""
+    """Serve a local page. It makes no release, shows no record, and makes no connection to other machines."""
     import webbrowser
 
     from bayesdp.explorer.serve import explore as serve
@@ -413,9 +472,9 @@ def release(
     question: Question,
     dataset: Dataset,
     ledger: LedgerUrl = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="How much more may leak.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The additional leakage allowed.")] = None,
     alpha: Annotated[
-        str | None, typer.Option(metavar="α", help="The largest error wanted, instead of --epsilon.")
+        str | None, typer.Option(metavar="α", help="The largest error allowed, instead of --epsilon.")
     ] = None,
     beta: Beta = "0.05",
     share: Annotated[
@@ -426,23 +485,25 @@ def release(
         str | None, typer.Option(metavar="KIND", help="laplace or gaussian; by default whichever errs less.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set. Needed only the first time.")
+        str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
     ] = None,
     budget_delta: BudgetDelta = None,
     missing: Missing = None,
     accept_violated: Annotated[
         str | None,
         typer.Option(
-            metavar="REASON", help="Release although the diagnosis of the model is 'violated', for this reason."
+            metavar="REASON", help="Release, for this reason, although the diagnosis of the model is 'violated'."
         ),
     ] = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible. The answer keeps it.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The person responsible, recorded in the answer.")
+    ] = None,
     separate_because: Separate = None,
     credibility: Credibility = None,
     growing: Growing = False,
     public: Public = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what the release would cost, and charge nothing.")
+        bool, typer.Option("--dry-run", help="Print the cost of the release without releasing or charging anything.")
     ] = False,
     engine: Engine = "polars",
     master: Master = None,
@@ -477,16 +538,14 @@ def release(
 
 @app.command(short_help="Print a statement about a release for a data-protection officer.")
 def statement(
-    answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
+    answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="The output of `bayesdp release --json`.")],
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the statement to this file: .html (prints well) or .md."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the statement to this file, .html or .md."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a statement about a release that a data-protection officer can file."""
+    """Print a statement about a release, for the files of a data-protection officer."""
     from bayesdp.cli import releasing
 
     filed = releasing.filed(answer, output)
@@ -514,7 +573,9 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME", help="Figures and data sets; by default, all.", autocompletion=completion.reproducible
+            metavar="NAME",
+            help="Figures and data sets to reproduce; all by default.",
+            autocompletion=completion.reproducible,
         ),
     ] = None,
     out: Annotated[
@@ -522,12 +583,15 @@ def reproduce(
     ] = "reproduction",
     data: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="The original files; by default BAYESDP_DATA, or else built-in twins."),
+        typer.Option(
+            metavar="DIR",
+            help="The folder of the original data; by default BAYESDP_DATA, else built-in twins of the data are used.",
+        ),
     ] = None,
     runs: Annotated[
         str, typer.Option(metavar="N", help="The number of simulated releases for each ε and mechanism.")
     ] = "1000",
-    seed: Annotated[str, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="N", help="The seed of the random numbers.")] = "0",
     listed: Annotated[bool, typer.Option("--list", help="List the names.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The commands about budgets: open an account, see it, change it, verify it."""
+"""The commands of `bayesdp budget`: open, show, change and verify accounts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def open_account(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     dataset: Dataset,
-    budget: Annotated[str, typer.Option(metavar="ε", help="The budget: how much may leak in all.")],
+    budget: Annotated[str, typer.Option(metavar="ε", help="The budget: the largest total leakage allowed.")],
     budget_delta: BudgetDelta = None,
     ledger: LedgerUrl = None,
     missing: Missing = None,
@@ -69,7 +69,7 @@ def record_release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     dataset: Dataset,
-    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released. The ledger keeps it.")],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="A description of the release, recorded in the ledger.")],
     tau: Annotated[
         str | None, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")
     ] = None,
@@ -84,21 +84,24 @@ def record_release(
         typer.Option(metavar="KIND", help="What that is about: replace, or add-remove a record, which counts more."),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="The release is public already: charge it even beyond the budget.")
+        bool,
+        typer.Option("--published", help="Charge a release that is already public, even if it exceeds the budget."),
     ] = False,
     ledger: LedgerUrl = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set. Needed only the first time.")
+        str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
     ] = None,
     budget_delta: BudgetDelta = None,
     missing: Missing = None,
     accept_violated: Annotated[
         str | None,
         typer.Option(
-            metavar="REASON", help="Record although the diagnosis of the model is 'violated', for this reason."
+            metavar="REASON", help="Record, for this reason, although the diagnosis of the model is 'violated'."
         ),
     ] = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible. The ledger keeps it.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The person responsible, recorded in the ledger.")
+    ] = None,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -118,9 +121,9 @@ def record_release(
         print(text_of(opened.record(**release), as_json))
 
 
-@budget_app.command(short_help="Show what was released, and what remains.")
+@budget_app.command(short_help="Show the releases and the remaining budget.")
 def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = None, as_json: AsJson = False) -> None:
-    """Show what was released, what leaked, what remains, and how the budget was changed."""
+    """Show the releases, the leakage, the remaining budget and its changes."""
     from bayesdp.session.overview import overview
 
     place = options.ledger(ledger)
@@ -136,7 +139,7 @@ def lower(
     dataset: Dataset,
     to: NewBudget,
     ledger: LedgerUrl = None,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="The reason, recorded in the ledger.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Lower a budget."""
@@ -145,31 +148,31 @@ def lower(
     print(text_of(releasing.lowered(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command("raise", short_help="Raise a budget, with the reason.")
+@budget_app.command("raise", short_help="Raise a budget, for a recorded reason.")
 def raise_budget(
     dataset: Dataset,
     to: NewBudget,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, recorded in the ledger.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Raise a budget. This weakens what was promised, and the ledger keeps the reason."""
+    """Raise a budget. This weakens the guarantee; the ledger records the reason."""
     from bayesdp.cli import releasing
 
     print(text_of(releasing.raised(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command("public", short_help="Declare columns public, with the reason.")
+@budget_app.command("public", short_help="Declare columns public, for a recorded reason.")
 def name_public(
     dataset: Dataset,
-    columns: Annotated[list[str], typer.Option(metavar="A,B", help="The columns that anyone may know.")],
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")],
+    columns: Annotated[list[str], typer.Option(metavar="A,B", help="The columns to declare public.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, recorded in the ledger.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Declare columns public, so that questions can filter by them and split by them without noise.
 
-    Only the holder of the data can decide this. A column that was asked about, or that the model describes, cannot be
+    Only the data holder can decide this. A column that a query was about, or that the model describes, cannot be
     declared public. A public column stays public.
     """
     from bayesdp.cli import releasing
@@ -178,18 +181,18 @@ def name_public(
     print(text_of(releasing.named_public(options.ledger(ledger), dataset, named, reason), as_json))
 
 
-@budget_app.command("allow-checks", short_help="Allow more checks of a table, with the reason.")
+@budget_app.command("allow-checks", short_help="Allow more checks of a table, for a recorded reason.")
 def allow_checks(
     dataset: Dataset,
-    number: Annotated[str, typer.Option("--to", metavar="N", help="The number of different checks allowed in all.")],
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")],
+    number: Annotated[str, typer.Option("--to", metavar="N", help="The total number of different checks allowed.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, recorded in the ledger.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Allow more checks of a table.
 
     Each session under another model, or about other columns, reveals whether the records fit the model. Only this
-    limit protects that bit.
+    limit bounds what is revealed.
     """
     from bayesdp.cli import releasing
 
@@ -215,7 +218,7 @@ def verify(
 def export(
     ledger: LedgerUrl = None,
     dataset: SomeDataset = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it always does.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; this is the default.")] = True,
 ) -> None:
     """Print every entry as JSON."""
     from bayesdp.cli import releasing

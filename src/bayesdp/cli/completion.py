@@ -1,4 +1,4 @@
-"""What a shell may complete: names, looked up when asked for. What goes wrong meanwhile completes nothing."""
+"""Completions for shells: names, looked up on request. On error, offer no completions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Completer = Callable[[typer.Context, str], list[str]]
 
 
 def check_shell(arguments: Sequence[str]) -> None:
-    """Refuse to install completion in a shell that has none; Typer itself would end with another status."""
+    """Raise an error for a shell without completion; Typer itself would exit with another status."""
     if not _COMPLETION & set(arguments[:1]):
         return
     import shellingham  # type: ignore[import-untyped]
@@ -33,7 +33,7 @@ def check_shell(arguments: Sequence[str]) -> None:
 
 
 def _completing(names: Names) -> Completer:
-    """Return a completer that offers the names that begin as typed, and never disturbs the line that is typed."""
+    """Return a completer that offers the names with the typed prefix, and no names on error."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         try:
@@ -61,7 +61,7 @@ def query_kinds(context: typer.Context) -> Iterable[str]:
 
 @_completing
 def proofs(context: typer.Context) -> Iterable[str]:
-    """Name the theorems, and the other pages that prove something."""
+    """Name the theorems, and the other pages of proofs."""
     from bayesdp.session.proofs import proof_names
 
     return proof_names()
@@ -85,7 +85,7 @@ def reproducible(context: typer.Context) -> Iterable[str]:
 
 @_completing
 def datasets(context: typer.Context) -> Iterable[str]:
-    """Name the data sets of the ledger, if it is a file that is there: a server is not asked while somebody types."""
+    """Name the data sets of the ledger if it is an existing file; completion does not query a server."""
     from bayesdp.ledger import Ledger, default_ledger
 
     place = str(context.params.get("ledger") or default_ledger()).removeprefix("sqlite:///")

@@ -1,4 +1,4 @@
-"""`bayesdp fit` and `bayesdp diagnose` take the options that models declare for their `fit`."""
+"""`bayesdp fit` and `bayesdp diagnose`, with the options that models declare for their `fit`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _first_word: ContextVar[str | None] = ContextVar("_first_word", default=None)
 
 @contextmanager
 def naming(arguments: Sequence[str]) -> Iterator[None]:
-    """Tell commands which of them is named while they are built; none is while a shell asks for completions."""
+    """Make the named command known while commands are built; during shell completion there is none."""
     token = _first_word.set(arguments[0] if arguments else None)
     try:
         yield
@@ -41,11 +41,11 @@ def naming(arguments: Sequence[str]) -> Iterator[None]:
 
 
 class OfferingModelOptions:
-    """A command of which `**chosen` stands for the options of every model that can be fitted, whoever defined it.
+    """A command whose `**chosen` is replaced by the options of every model with a `fit`, including extensions.
 
-    wanted: which of the options the command offers.
+    wanted: which of the options the command has.
 
-    Models take a while to load, so they are not asked when another command is named.
+    Models take a while to load, so they are not loaded for another command.
     """
 
     def __init__(self, command: Callable[..., None], wanted: Callable[[FitOption], bool] = lambda option: True) -> None:
@@ -58,7 +58,7 @@ class OfferingModelOptions:
 
     @property
     def __signature__(self) -> Signature:
-        """The parameters of the command, with those of the models there are now in place of `**chosen`."""
+        """The parameters of the command, with those of the registered models in place of `**chosen`."""
         own = signature(self.command, eval_str=True)
         *fixed, _ = own.parameters.values()
         places = [place for place, parameter in enumerate(fixed) if parameter.default is Parameter.empty]
@@ -76,7 +76,7 @@ def _fittable() -> dict[str, type[Model]]:
 
 
 def _by_name(wanted: Callable[[FitOption], bool]) -> dict[str, dict[str, FitOption]]:
-    """Return the options by their names, each as the kinds that take it declare it; those that all take come last."""
+    """Return the options by name, each with its declaration by kind; options of all kinds come last."""
     options: dict[str, dict[str, FitOption]] = {}
     for kind, model in _fittable().items():
         for option in filter(wanted, model.fit_options):
@@ -85,12 +85,12 @@ def _by_name(wanted: Callable[[FitOption], bool]) -> dict[str, dict[str, FitOpti
 
 
 def _parameter(name: str, takers: Mapping[str, FitOption]) -> Parameter:
-    """Return an option as Typer reads it; its help names the models that take it, unless all do."""
+    """Return an option for Typer; its help names the models that accept it, unless all do."""
     meanings: dict[str, list[str]] = {}
     for kind, option in takers.items():
         meanings.setdefault(option.help, []).append(kind)
-    everybody = len(meanings) == 1 and len(takers) == len(_fittable())
-    lines = meanings if everybody else [f"{', '.join(kinds)}: {meaning}" for meaning, kinds in meanings.items()]
+    shared = len(meanings) == 1 and len(takers) == len(_fittable())
+    lines = meanings if shared else [f"{text.removesuffix('.')} ({', '.join(of)})." for text, of in meanings.items()]
     first = next(iter(takers.values()))
     if first.reads == "flag":
         flag = Annotated[bool, typer.Option(first.flag, help=" ".join(lines))]
@@ -105,7 +105,7 @@ def _given(option: FitOption, value: Any) -> bool:
 
 
 def _read(option: FitOption, value: Any) -> Any:
-    """Return what an option says, as `fit` takes it."""
+    """Parse the value of an option for `fit`."""
     if option.reads == "columns":
         return options.columns(option.flag, value)
     if option.reads == "whole":
@@ -114,14 +114,14 @@ def _read(option: FitOption, value: Any) -> Any:
 
 
 def fitted(data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Model:
-    """Fit a model of a kind as the options say; options of other kinds are refused."""
+    """Fit a model of a kind with the given options; options of other kinds are an error."""
     given = _options_given(kind, chosen)
     return _fittable()[kind].fit(data, **given)
 
 
 @dataclass(frozen=True)
 class Privately:
-    """What `bayesdp fit --private-tau` was told beside the options of the model; None for what was not given."""
+    """The options of `bayesdp fit --private-tau` besides those of the model; None for one that is not given."""
 
     tau: str | None
     odds_ceiling: str | None
@@ -137,21 +137,21 @@ class Privately:
     public: list[str] | None
 
     def __bool__(self) -> bool:
-        """Whether a private fit is asked for; refuses the other options without --private-tau."""
+        """Whether --private-tau is given; without it, the other options are an error."""
         named = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value is not None]
         if named and self.tau is None:
             raise InvalidInputError(f"{named[0]} goes with --private-tau, a fit that is a release")
         return self.tau is not None
 
     def fitted(self, data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Fit:
-        """Learn the model by a release that is charged to the ledger."""
+        """Fit the model by a release that is charged to the ledger."""
         from bayesdp.cli import releasing
 
         given = _options_given(kind, {**chosen, "credibility": None})
         if kind not in _LEARNERS:
             raise InvalidInputError(f"--private-tau goes with --model {listed(_LEARNERS, 'or')}, not with {kind}")
         if "merge" in given:
-            raise InvalidInputError("--merge looks at the counts, and --private-tau keeps them private; leave it out")
+            raise InvalidInputError("--merge depends on the counts, which --private-tau keeps private; leave it out")
         needed, refused, opened = _LEARNERS[kind]
         if self.tau is None or self.dataset is None or any(getattr(self, name) is None for name in needed):
             flags = listed([*(f"--{name.replace('_', '-')}" for name in needed), "--dataset"])
@@ -159,7 +159,7 @@ class Privately:
         for name in refused:
             if getattr(self, name) is not None:
                 raise InvalidInputError(f"--{name.replace('_', '-')} does not go with --model {kind}")
-        lesson = {
+        specified = {
             "tau": options.number("--private-tau", self.tau),
             "credibility": options.number("--credibility", chosen["credibility"]),
             "within": given.pop("within", None),
@@ -170,11 +170,11 @@ class Privately:
         reported |= {"public": options.columns("--public", self.public)}
         place, model = options.ledger(self.ledger), opened(self, given)
         with releasing.session(data, model, place, self.dataset, budget, **reported) as session:
-            return session.fit(**lesson)
+            return session.fit(**specified)
 
 
 def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:
-    """Return the chain a private fit starts from: with the ceiling, its states and its columns."""
+    """Return the chain from which a private fit starts: with the ceiling, its states and its columns."""
     from bayesdp.cli.query_options import values_named
     from bayesdp.models import OddsChain
 
@@ -188,7 +188,7 @@ def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:
 
 
 def _normal_groups(reported: Privately, given: dict[str, Any]) -> Model:
-    """Return the groups a private fit starts from: with the ceiling, the largest size and their columns."""
+    """Return the groups from which a private fit starts: with the ceiling, the largest size and their columns."""
     from bayesdp.models import GaussianGroups
 
     groups = GaussianGroups(
@@ -203,11 +203,11 @@ _LEARNERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Callable[[Privat
     "odds-chain": (("odds_ceiling",), ("correlation_ceiling", "size", "bounds"), _odds_chain),
     "gaussian": (("size", "bounds"), ("odds_ceiling", "states"), _normal_groups),
 }
-"""The models that can be fitted by a release: the options each needs, those it refuses, and what it starts from."""
+"""The models with a private fit: the options each requires, those it refuses, and the model it starts from."""
 
 
 def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, as `fit` takes them; refuses those of other kinds, and lacking ones."""
+    """Return the given options for `fit`; raise an error for those of other kinds and for missing ones."""
     known = _fittable()
     if kind not in known:
         raise InvalidInputError(
@@ -227,9 +227,9 @@ def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def diagnosis(model: Model, data: str | LazyTable, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
-    """Diagnose a model on a table, in the columns it was fitted on or in those that the options name.
+    """Diagnose a model on a table, on the columns it was fitted on or those that the options name.
 
-    Where there is no diagnosis, the holder of the data still learns here whether a session would take the table.
+    If there is no diagnosis, check whether a session would accept the table.
     """
     offered = _by_name(lambda option: option.locates)
     named = {name: value for name, value in chosen.items() if value}

@@ -1,4 +1,4 @@
-"""What code that is not Python's writes to standard error, such as the report of a panic in Polars."""
+"""Capture what native code writes to standard error, such as the report of a panic in Polars."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["without_reports"]
 
 
 def without_reports(run: Callable[[], int], *, refusals: tuple[int, ...]) -> int:
-    """Run a command and return its status; what is not Python's is shown on standard error in the end.
+    """Run a command and return its status; print the output of native code on standard error at the end.
 
-    refusals: the statuses for which it is left out, because one line of ours has said what is wrong.
+    refusals: the statuses for which that output is dropped, because bayesdp has printed its own message.
 
-    Only a process of our own may do this: it holds back what every thread writes past Python to the same place. If
-    the process is killed meanwhile, what was held back is lost.
+    Use this in a process of its own only: it holds back what any thread writes to the file descriptor. If the process
+    is killed, that output is lost.
     """
     stream = sys.stderr
     try:

@@ -1,4 +1,4 @@
-"""From the texts of the command line to models, columns and numbers, with errors that name the option."""
+"""Parse option values into models, columns and numbers, with errors that name the option."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ __all__ = [
     "credibility",
     "files",
     "folder",
+    "given",
     "ledger",
     "model",
     "natural",
     "number",
     "numbers",
+    "numbers_given",
     "one_of",
     "picture",
     "positive",
@@ -52,14 +54,14 @@ def model(path: str | Path) -> Model:
 
 
 def ledger(url: str | None) -> str | Path:
-    """Return the ledger that is named, or the one that is used when none is."""
+    """Return the named ledger, or the default ledger."""
     from bayesdp.ledger import default_ledger
 
     return default_ledger() if url is None else url
 
 
 def files(data: str) -> list[str]:
-    """Return the files a path, a pattern or a database's URL names; none for what cannot be read as one of them."""
+    """Return the files that a path, a pattern or a database URL names; none if it is invalid."""
     from bayesdp.frames.databases import database_file
     from bayesdp.frames.paths import matching
 
@@ -72,12 +74,12 @@ def files(data: str) -> list[str]:
 
 @contextmanager
 def table(data: str, engine: str, master: str | None) -> Iterator[str | LazyTable]:
-    """Return the table as the engine that --engine names reads it; Spark runs only meanwhile."""
+    """Return the table in the engine of --engine; Spark runs only within this context."""
     if engine not in ("polars", "spark"):
         raise InvalidInputError(f"--engine must be polars or spark, not {brief(engine)}")
     if engine == "polars":
         if master is not None:
-            raise InvalidInputError("--master goes with --engine spark")
+            raise InvalidInputError("--master requires --engine spark")
         yield data
         return
     from bayesdp.frames.spark import spark_table
@@ -87,7 +89,7 @@ def table(data: str, engine: str, master: str | None) -> Iterator[str | LazyTabl
 
 
 def picture(path: str | None, inputs: Sequence[str]) -> None:
-    """Refuse a picture that cannot be drawn, or would stand in the place of an input, before anything is computed."""
+    """Refuse, before computing anything, a plot that cannot be drawn or would overwrite an input."""
     if path is not None:
         from bayesdp.plotting.drawing import check_place
 
@@ -114,7 +116,7 @@ def positive(option: str, text: str) -> float:
 
 
 def bounds(option: str, texts: tuple[str, str]) -> tuple[float, float]:
-    """Read two numbers; says so if one of them is another option, since one number was given, or none."""
+    """Read two numbers; the error names an option that comes where a number is missing."""
     for text in texts:
         if text.startswith("-") and not _is_number(text):
             raise InvalidInputError(
@@ -148,6 +150,16 @@ def one_of(first: str, first_text: str | None, second: str, second_text: str | N
     return {option.removeprefix("--"): number(option, text) for option, text in given.items()}
 
 
+def numbers_given(texts: dict[str, str | None]) -> dict[str, float]:
+    """Read those of several options that were given, by the names of their parameters."""
+    return {option.removeprefix("--"): number(option, text) for option, text in texts.items() if text is not None}
+
+
+def given(**texts: str | None) -> dict[str, Any]:
+    """Return those of several texts that were given."""
+    return {name: text for name, text in texts.items() if text is not None}
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -170,10 +182,10 @@ def natural(option: str, text: str, least: int = 1) -> int:
 
 
 def adversary(target: str | None, known: str | None) -> dict[str, Any]:
-    """Read which adversary --target and --known name; nothing if all of them are meant."""
+    """Read the adversary of --target and --known; None if neither is given."""
     if target is None:
         if known is not None:
-            raise InvalidInputError("--known goes with --target, the record this adversary asks about")
+            raise InvalidInputError("--known requires --target, the record that the adversary asks about")
         return {}
     listed = [] if known is None else split("--known", known)
     return {
@@ -183,7 +195,7 @@ def adversary(target: str | None, known: str | None) -> dict[str, Any]:
 
 
 def folder(option: str, path: str) -> str:
-    """Refuse a path that is no folder we can read."""
+    """Raise an error for a path that is not a readable folder."""
     try:
         next(Path(path).iterdir(), None)
     except (OSError, ValueError) as error:

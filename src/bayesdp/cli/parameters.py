@@ -1,4 +1,4 @@
-"""The arguments and options that several commands share, and how their results are printed."""
+"""The arguments and options that several commands share, and the printing of results."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ __all__ = [
     "Credibility",
     "Data",
     "Dataset",
+    "Delta",
     "Engine",
     "Growing",
     "LedgerUrl",
     "Master",
     "Missing",
     "ModelPath",
+    "Neighbours",
     "NewBudget",
+    "Noise",
     "Plot",
     "Public",
     "Separate",
     "SomeDataset",
+    "TheoremName",
     "text_of",
 ]
 
@@ -51,19 +55,24 @@ Engine = Annotated[
 ]
 Master = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Where Spark runs: spark://host:7077, yarn, local[4]; by default, as configured."),
+    typer.Option(
+        metavar="URL", help="The Spark master, such as spark://host:7077, yarn or local[4]; by default, as configured."
+    ),
 ]
 LedgerUrl = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="A file, sqlite:///budget.db or postgresql://user@host/database; by default BAYESDP_LEDGER, or your own.",
+        help="The ledger: FILE, sqlite:///FILE or postgresql://user@host/database; by default BAYESDP_LEDGER, else a "
+        "ledger in your home directory.",
     ),
 ]
 Separate = Annotated[
     str | None,
     typer.Option(
-        "--separate-because", metavar="REASON", help="Why this data set differs from one that looks the same."
+        "--separate-because",
+        metavar="REASON",
+        help="The reason why this data set needs an account separate from one that looks the same.",
     ),
 ]
 Growing = Annotated[bool, typer.Option("--growing", help="New rows will be appended to the table.")]
@@ -80,17 +89,20 @@ Public = Annotated[
     typer.Option(
         "--public",
         metavar="A,B",
-        help="The columns that anyone may know, as the holder of the data declares the first time.",
+        help="The public columns, declared by the data holder when the account is opened.",
     ),
 ]
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 Missing = Annotated[
     str | None,
-    typer.Option(metavar="RULE", help="What to do with missing values: error, or drop; by default, as fitted."),
+    typer.Option(
+        metavar="RULE", help="What to do with missing values: error, or drop the records; by default, as fitted."
+    ),
 ]
-Beta = Annotated[str, typer.Option(metavar="β", help="How likely the error may be to reach alpha.")]
+Beta = Annotated[str, typer.Option(metavar="β", help="The probability that the error reaches alpha.")]
 Credibility = Annotated[
-    str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
+    str | None,
+    typer.Option(metavar="SHARE", help="The share of a fitted model's posterior for which the guarantee holds."),
 ]
 BudgetDelta = Annotated[
     str | None,
@@ -98,10 +110,20 @@ BudgetDelta = Annotated[
         metavar="δ", help="The delta of an account that promises (epsilon, delta), fixed when it is opened: 1e-6."
     ),
 ]
+Delta = Annotated[str | None, typer.Option(metavar="δ", help="The δ of an (ε, δ) guarantee.")]
+Noise = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="The noise, laplace or gaussian; by default, the one with the smaller error."),
+]
+Neighbours = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="The neighbouring data sets of τ, δ and ρ: replace (the default) or add-remove."),
+]
+TheoremName = Annotated[str | None, typer.Option("--theorem", metavar="NAME", help="Use only this theorem.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw the result: .png, .svg or .pdf.")]
 
 
 def text_of(document: Document, as_json: bool) -> str:
-    """Return a result as it is printed: in words, or as JSON."""
+    """Return the printed form of a result: text or JSON."""
     return escaped(document.to_json(indent=2) if as_json else str(document))

@@ -1,4 +1,4 @@
-"""A question on the command line: its options, in one place, and the query they describe under a model."""
+"""The options that describe a query on the command line, and the query they describe under a model."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["QueryOptions", "Question", "values_named"]
 
 _RESERVED = {"help", "json"}
-"""Options that commands have under other names."""
+"""Options that some commands have under other names."""
 
 _USUAL = "count"
-"""The kind of a question that names none, where none need be named."""
+"""The default kind of a query, where a command does not require one."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the options say is asked. The values to count are read under a model, which knows its states.
+    """The options of a query. The values to count are parsed under a model, which has the states.
 
-    own: what the options of its kind alone say, by field; None if one was not given.
+    own: the options of its kind alone, by field; None for one that is not given.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class Question:
     by_cells: list[str] | None = None
 
     def under(self, model: Model) -> Query:
-        """Return the query; options that its kind does not use are refused."""
+        """Return the query; QueryError for options that its kind does not use."""
         kinds = Query.kinds()
         if self.kind not in kinds:
             raise QueryError(f"--query must be one of {', '.join(kinds)}, not {brief(self.kind)}")
@@ -74,16 +74,15 @@ class Question:
         return query_from_dict({"query": self.kind, **entries})
 
     def _condition_alone(self, asked: type[Query], model: Model) -> bool:
-        """Whether --where says what is counted: nothing else does, and the model has no states to count."""
+        """Whether --where alone determines what is counted: no value is given, and the model has no states."""
         named = self.column is not None or self.states is not None or bool(model.states)
         return issubclass(asked, Count) and self.where is not None and not named
 
 
 class QueryOptions:
-    """A command of which the parameter `question` stands for the options that say what is asked; perhaps nothing.
+    """A command whose parameter `question` is replaced by the options of a query.
 
-    Typer reads the parameters when the command line is run, so that also a stranger's kinds of queries are listed, and
-    the options that they declare offered.
+    Typer reads the parameters when the command runs, so that the kinds and options of extensions are included.
     """
 
     def __init__(self, command: Callable[..., None]) -> None:
@@ -100,7 +99,7 @@ class QueryOptions:
 
     @property
     def __signature__(self) -> Signature:
-        """The parameters of the command, with the options of a question in place of `question`."""
+        """The parameters of the command, with the options of a query in place of `question`."""
         every: list[Parameter] = []
         for parameter in self._parameters.values():
             every += [*_common(self._optional), *self._own()] if parameter.name == "question" else [parameter]
@@ -112,17 +111,17 @@ class QueryOptions:
 
     @property
     def _optional(self) -> bool:
-        """Whether the command can do without a question: its parameter may be None."""
+        """Whether the query is optional: the parameter may be None."""
         return NoneType in get_args(self._parameters["question"].annotation)
 
     def _own(self) -> list[Parameter]:
-        """Return the options of single kinds of queries; an option that the command has already stays the command's."""
+        """Return the options of kinds of queries, without those that the command has itself."""
         taken = {*_RESERVED, *self._parameters, *(option.name for option in _common())}
         return [_own_option(name, meaning) for name, meaning in _declared().items() if name not in taken]
 
 
 def _read(reader: Callable[[str, Any], Any]) -> Callable[..., Any]:
-    """Return a callback that reads an option's text, or leaves it alone while a shell completes the line."""
+    """Return a callback that parses an option, except during shell completion."""
 
     def read(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
         return value if value is None or context.resilient_parsing else reader(max(option.opts, key=len), value)
@@ -135,7 +134,7 @@ _PAIR: Any = tuple[str, str] | None
 
 
 def _common(optional: bool = False) -> tuple[Parameter, ...]:
-    """Return the options of every question, as Typer reads them; optional: a kind need not be named."""
+    """Return the options of every query for Typer. optional: whether --query may be omitted."""
     kinds = f"{listed(Query.kinds(), 'or')}."
     read, default = (_TEXT, None) if optional else (str, Parameter.empty)
     return (
@@ -144,7 +143,7 @@ def _common(optional: bool = False) -> tuple[Parameter, ...]:
             "states",
             _TEXT,
             metavar="A,B",
-            help="The values to count, or the cells of a histogram; by default, the states of a chain.",
+            help="The values to count, or the cells of a histogram; the states of a chain by default.",
         ),
         _option(
             "bounds",
@@ -153,40 +152,40 @@ def _common(optional: bool = False) -> tuple[Parameter, ...]:
             help="The bounds to which the values of a sum or mean are clipped.",
             callback=_read(options.bounds),
         ),
-        _option("column", _TEXT, metavar="NAME", help="The column to ask about; by default, that of the model."),
-        _option("where", _TEXT, metavar="EXPRESSION", help="Ask only about the records that meet this condition."),
+        _option("column", _TEXT, metavar="NAME", help="The column of the query; by default, the column of the model."),
+        _option("where", _TEXT, metavar="EXPRESSION", help="Include only the records that meet this condition."),
         _option("public_filter", bool, False, help="Declare that --where uses public columns only."),
         _option(
             "size",
             _TEXT,
             metavar="N",
-            help="The public number of records, which the noise on a mean needs.",
+            help="The public number of records, required for the noise on a mean.",
             callback=_read(options.whole),
         ),
         _option(
             "by_column",
             _TEXT,
             metavar="NAME",
-            help="Answer for each value of this public column, which is the same within each chain or group.",
+            help="A public column, constant within each chain or group: answer once for each of its values.",
         ),
         _option(
             "by_cells",
             _TEXT,
             metavar="A,B",
-            help="The values of that column to answer for, from a public list.",
+            help="The values of --by-column to answer for, from a public list.",
             callback=_read(options.split),
         ),
     )
 
 
 def _declared() -> dict[str, str]:
-    """Return the options that single kinds of queries declare, with their help; kinds may share one."""
+    """Return the options that kinds of queries declare, with their help. Kinds may share an option."""
     declared: dict[str, dict[str, list[str]]] = {}
     for kind, query in Query.kinds().items():
         for name, meaning in query.options.items():
             declared.setdefault(name, {}).setdefault(meaning, []).append(kind)
     return {
-        name: " ".join(f"{', '.join(kinds)}: {meaning}" for meaning, kinds in meanings.items())
+        name: " ".join(f"{meaning.removesuffix('.')} ({', '.join(kinds)})." for meaning, kinds in meanings.items())
         for name, meanings in declared.items()
     }
 
@@ -205,13 +204,13 @@ def _flag(name: str) -> str:
 
 
 def _options(kind: type[Query]) -> set[str]:
-    """Return the options of a kind of query, besides those of all: --column, --where and --public-filter."""
+    """Return the options of a kind of query, besides the common ones: --column, --where and --public-filter."""
     taken = {item.name for item in fields(kind)} & {"bounds", "size"} | ({"states"} if kind.counts_values else set())
     return taken | set(kind.options)
 
 
 def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
-    """Return what is counted if nothing is said: all states of a chain in cells, else true if it is true or false."""
+    """Return the default values to count: all states for a query by cells, true for a chain of true and false."""
     states = list(assumed.states)
     if states and kind.by_cell:
         return states
@@ -232,7 +231,7 @@ def values_named(text: str, assumed: Model) -> list[Scalar]:
 
 
 def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
-    """Return the model's state that is `value`, else its state that reads the same, else the value itself."""
+    """Return the model's state that equals `value`, else the state with the same text, else the value itself."""
     states = list(assumed.states)
     if any(type(state) is type(value) and state == value for state in states):
         return value
@@ -249,7 +248,7 @@ def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
 
 
 def _scalar(option: str, text: str) -> Scalar:
-    """Read a JSON scalar, else the text as it stands."""
+    """Parse a JSON scalar; return any other text unchanged."""
     plain = _json(text)
     return plain if is_scalar(plain) else text
 

@@ -1,4 +1,4 @@
-"""What was probably meant by an option or a command that does not exist."""
+"""Suggest an option or a command in place of one that does not exist."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from difflib import get_close_matches
 __all__ = ["nearest"]
 
 _CLOSE = 0.75
-"""How alike two words must be, by difflib's ratio: all but a letter or two."""
+"""The least similarity of two words, by difflib's ratio: all but a letter or two."""
 
 _ABBREVIATION = 3
-"""The fewest letters that are taken for the beginning of another word."""
+"""The fewest letters that can be an abbreviation."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known option or command that was probably meant: the only one that begins so, or one that is close.
+    """Return the option or command that was probably meant: the only one with this prefix, or a similar one.
 
     The hyphens before an option do not count: all options share them.
 

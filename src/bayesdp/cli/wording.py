@@ -1,4 +1,4 @@
-"""Words the parameters in a message as the options of the command that runs, or else as entries of a JSON document."""
+"""Replace the parameters in a message by options of the running command, or by entries of a JSON document."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bayesdp._support.messages import Message, Parameter, Wordings
 __all__ = ["Options", "options_of", "worded"]
 
 Options = Mapping[str, str]
-"""The options of a command by the names of their parameters, each with what stands for its value: "--size N"."""
+"""The options of a command by parameter, each with its placeholder: "--size N"."""
 
 _OTHER_NAMES = {"accept": "accept_violated", "cells": "states", "epsilons": "epsilon", "tau": "private_tau"}
-"""Parameters in Python whose option has another name, in the commands that have no option of theirs."""
+"""Parameters in Python whose option has another name, in commands without an option of the same name."""
 
 
 def options_of(command: Any) -> Options:
-    """Return the options of a command, but for its arguments."""
+    """Return the options of a command, without its arguments."""
     given: dict[str, str] = {}
     for parameter in command.params:
         option = max(parameter.opts, key=len)

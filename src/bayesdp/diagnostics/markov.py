@@ -323,7 +323,7 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
         raise UntestableError("No transitions were counted.")
     own = np.allclose(counts, left * model.matrix, rtol=_SAME, atol=_SAME)
     if own or (model.counts is not None and np.array_equal(model.counts, counts)):
-        return by_construction("The probabilities were estimated from these very transitions, so they agree.")
+        return by_construction("The probabilities were estimated from these transitions, so they agree.")
 
     def parts() -> Iterable[Part]:
         for row, law in zip(counts, model.matrix, strict=True):

@@ -29,7 +29,7 @@ DEVIATIONS = 1.1
 CONSTANT = 1e-12
 """Scaled values that differ by no more than this are all equal."""
 
-ESTIMATED = "The covariance was estimated from these very groups, so it agrees."
+ESTIMATED = "The covariance was estimated from these groups, so it agrees."
 SEVERAL_KINDS = "The model has several kinds of group, and the table does not show which group is of which kind."
 
 

@@ -111,7 +111,7 @@ def markov_region() -> Chart:
         "number of records n in the chain",
         "ratio γ of transition probabilities",
         (Panel(tuple(lines), labels="above"),),
-        note="markov-mixing (ours) is at most the smaller of the two bounds everywhere, so it has no region to lose.",
+        note="markov-mixing (ours) is at most the smaller of the two bounds everywhere: it loses in no region.",
         log="y",
         limits=(1, 1e4),
         span=(1, 100),
@@ -144,8 +144,8 @@ def markov_error() -> Chart:
             Panel((*paper, replace(plain, label="")), "markov-paper, at ε =", "above"),
             Panel((*ours, plain), "markov-mixing (ours)"),
         ),
-        note="markov-paper knows a chain by its γ only. markov-mixing needs the chain: shown is the two-state chain "
-        "that switches with probability 1/(1 + γ), of any length. Its kinks are where another "
+        note="markov-paper depends on γ only. markov-mixing depends on the chain: shown is the two-state chain "
+        "that switches with probability 1/(1 + γ), of any length. At its kinks, another "
         "adversary becomes the worst.",
         columns=2,
         log="xy",
@@ -178,13 +178,13 @@ def response_beta() -> Chart:
     law, laplace = Chakrabarti2022.noise(_symmetric(0.2, 500), 13), Laplace(1 / (13 - 4 * math.log(4)))
     return Chart(
         "response-beta",
-        "At every whole α Laplace noise errs that much far less often than randomized response, and ours least of all "
-        "that is proven.",
+        "At every whole α, Laplace noise reaches an error of α far less often than randomized response; of the proven "
+        "mechanisms, ours reaches it least often.",
         "error α (records, of n = 500)",
         "probability β of an error ≥ α",
         tuple(panels),
         note=f"{_oracle_note()} {_PROVEN} markov-count and markov-mixing coincide here. The paper finds Laplace better "
-        "for all α; randomized response, whose errors are all but whole numbers, is better just above them: at P(stay) "
+        "for all α; randomized response, whose errors are nearly whole numbers, is better just above them: at P(stay) "
         f"= 0.8, ε = 13, α = 1.05 it has β = {law.beta(1.05):.1e}, markov-paper {laplace.beta(1.05):.1e}.",
         columns=3,
         log="y",
@@ -228,7 +228,7 @@ def response_alpha() -> Chart:
         "promised leakage ε",
         "error α at β = 5 % (records, of n = 700)",
         tuple(panels),
-        note=f"{_oracle_note()} {_PROVEN} At small ε its error is even the smaller one. markov-paper is drawn from "
+        note=f"{_oracle_note()} {_PROVEN} At small ε, its error is even smaller. markov-paper is drawn from "
         "⌈4 ln γ⌉ as in the paper, which calls P(switch) r. markov-count and markov-mixing coincide here.",
         columns=3,
         log="y",
@@ -242,11 +242,11 @@ def impossibility() -> Chart:
     lines = [Line("least β", tuple((e, least_failure(e)) for e in epsilons), PALETTE[0], label="least β")]
     for share, colour in zip((0.9, 0.95, 0.99), PALETTE[1:], strict=False):
         reach = math.log(share / (1 - share))
-        label = f"{100 * share:g} % sure:\nonly from ε = {reach:.3f}"
+        label = f"{100 * share:g} % certain:\nonly from ε = {reach:.3f}"
         lines.append(Line(f"{share:g} sure", ((reach, 1 - share), (6, 1 - share)), colour, ":", label))
     return Chart(
         "impossibility",
-        "If all records may be correlated in any way, answers that are 95 % sure and useful at all need ε of "
+        "If all records may be correlated in any way, useful answers that are 95 % certain need ε of "
         f"{math.log(19):.3f} or more.",
         "promised leakage ε",
         "least probability β of a useless answer",
@@ -267,8 +267,8 @@ def tightness_example() -> Chart:
     lines.append(Line("Pearson ρ", correlations, colour_of("general"), label="Pearson's ρ"))
     return Chart(
         "tightness",
-        "As r grows two records become all but uncorrelated, yet the leakage approaches the general bound 2τ: a small "
-        "Pearson ρ protects nobody.",
+        "As r grows, two records become nearly uncorrelated, yet the leakage approaches the general bound 2τ: a small "
+        "Pearson ρ gives no protection.",
         "r of the paper's example",
         "share of 2τ, and correlation",
         (Panel(tuple(lines)),),

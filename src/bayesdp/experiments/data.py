@@ -178,7 +178,7 @@ def _daily_energy(path: Path, _stamp: tuple[int, int] | None) -> pl.DataFrame:
     )
     days = _attempt(path, daily.collect)
     if days.is_empty():
-        raise InvalidInputError(f"{path}, column {_TIME!r}: no reading is from a day of the calendar")
+        raise InvalidInputError(f"{path}, column {_TIME!r}: no reading has a valid date")
     return days
 
 

@@ -16,7 +16,7 @@ from bayesdp.experiments.data import FAMILY_IQ_AUTOCORRELATION
 from bayesdp.experiments.gaussian_pair import gaussian_pair
 from bayesdp.experiments.paper import CLAIMS, DATA
 from bayesdp.experiments.studies import Study
-from bayesdp.experiments.tables import Table
+from bayesdp.experiments.tables import ReportTable
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.queries import Count
 from bayesdp.theorems.gaussian.covariance import covariance_factor
@@ -38,7 +38,7 @@ Find = Callable[[str], Study | None]
 """Looks up a data set; None if it cannot be read."""
 
 
-def errata_table(find: Find) -> Table:
+def errata_table(find: Find) -> ReportTable:
     """Return the errors and loose bounds of the paper, with evidence."""
     rows = []
     for number, claim, needs, evidence in _ERRATA:
@@ -46,8 +46,10 @@ def errata_table(find: Find) -> Table:
         present = [study for study in studies if study is not None]
         failed = [name for name, study in zip(needs, studies, strict=True) if study is None]
         rows.append((number, claim, f"not computed: {', '.join(failed)} failed" if failed else evidence(*present)))
-    notes = ("Numbers are those of docs/errata.md, which says what the library does instead.",)
-    return Table("errata", "Errata of the paper, with evidence", ("no.", "the paper", "evidence"), tuple(rows), notes)
+    notes = ("The numbers are those of docs/errata.md, which describes what the library does instead.",)
+    return ReportTable(
+        "errata", "Errata of the paper, with evidence", ("no.", "the paper", "evidence"), tuple(rows), notes
+    )
 
 
 def _scope() -> str:
@@ -217,7 +219,7 @@ _ERRATA: tuple[tuple[str, str, tuple[str, ...], Callable[..., str]], ...] = (
     ("9", "BDP composes like DP.", (), _composition),
     (
         "10",
-        f"For ε in (0, {CLAIMS.impossible_below}) nothing useful is 90 to 99 % sure under arbitrary correlation.",
+        f"For ε in (0, {CLAIMS.impossible_below}), no useful answer is 90 to 99 % certain under arbitrary correlation.",
         (),
         _impossible,
     ),

@@ -138,7 +138,7 @@ def _error_sentence(study: Study, result: Result) -> str:
     if paper.proven:
         return f"{cost}, just as the paper's bound does; general costs {general.factor:g} times."
     return (
-        f"{cost}, general {general.factor:g} times; the paper's bound says {paper.factor:.4g}, assuming equal "
+        f"{cost}, general {general.factor:g} times; the paper's bound gives {paper.factor:.4g}, assuming equal "
         "variances, which these data do not have."
     )
 
@@ -150,8 +150,8 @@ def _note(study: Study, result: Result) -> str:
     ]
     if len(result.answers) > 1:
         sentences.append(
-            f"Averaged over {len(result.answers)} days, each taken as a chain of its own, as in the paper; in truth "
-            "neighbouring days are one chain, which the general bound for 288 records does not cover."
+            f"Averaged over {len(result.answers)} days, each as a separate chain, as in the paper; in fact "
+            "neighbouring days form one chain, which the general bound for 288 records does not cover."
         )
     if "markov-count" in dict(result.reasons) and DATA[study.name].matrix is not None:
         sentences.append(f"markov-count is left out: {dict(result.reasons)['markov-count']}.")
@@ -168,7 +168,7 @@ def _note(study: Study, result: Result) -> str:
 
 def _mape_note(study: Study, result: Result) -> str:
     if len(result.answers) > 1 and study.data.source == "twin":
-        return " MAPE depends on how active the quietest days are, which the twin does not know."
+        return " MAPE depends on the activity of the quietest days, which the twin does not reproduce."
     return ""
 
 

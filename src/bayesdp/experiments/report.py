@@ -10,7 +10,7 @@ from itertools import groupby
 from bayesdp._support.markdown import plain
 from bayesdp.experiments.paper import FIGURES, TITLE
 from bayesdp.experiments.studies import Study
-from bayesdp.experiments.tables import Table
+from bayesdp.experiments.tables import ReportTable
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.plotting.charts import Chart
 
@@ -48,10 +48,10 @@ def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
         "beside the paper's.",
         f"Data: {_used(studies)}. Simulated releases per mechanism and ε: {runs:,}, seed {seed}.",
         *_judged(studies),
-        "Plain DP is what ordinary differential privacy would do at τ = ε: unprotected, since records are correlated. "
-        "In figures “(ours)” marks theorems that are not in the paper, which are all but general, gaussian-paper and "
+        "Plain DP is ordinary differential privacy at τ = ε, which does not protect correlated records. "
+        "In figures “(ours)” marks theorems that are not in the paper, all except general, gaussian-paper and "
         "markov-paper. yang-2015 is the state of the art that the paper compares its Gaussian bound with. Models were "
-        "estimated from the data where there are any; the guarantees take them as public.",
+        "estimated from the data, if there are any; the guarantees treat them as public.",
     ]
 
 
@@ -78,7 +78,7 @@ def _judged(studies: Sequence[Study]) -> list[str]:
     sentences = []
     if against:
         sentences.append(
-            f"The diagnosis finds the model violated for {_names(against)}: what is proven is proven for the model, "
+            f"The diagnosis finds the model violated for {_names(against)}: the proofs hold for the model, "
             "and these data do not follow it, although the paper says that all its data sets meet the conditions."
         )
     hidden = {study.data.name: study.data.original_is for study in studies if study.data.original_is}
@@ -94,7 +94,7 @@ def html(
     intro: Sequence[str],
     charts: Sequence[Chart],
     pictures: Mapping[str, bytes],
-    tables: Sequence[Table],
+    tables: Sequence[ReportTable],
     failures: Mapping[str, str],
 ) -> str:
     """Return the report as one HTML page with the figures inside it."""
@@ -132,7 +132,7 @@ def _failed(failures: Mapping[str, str]) -> Iterator[str]:
         yield f'<div class="failed"><h2>Failed</h2><p>These data sets are missing below.</p><ul>{listed}</ul></div>'
 
 
-def _contents(charts: Sequence[Chart], tables: Sequence[Table]) -> Iterator[str]:
+def _contents(charts: Sequence[Chart], tables: Sequence[ReportTable]) -> Iterator[str]:
     lists = {
         "Figures": [(chart.name, _titled(chart)) for chart in charts],
         "Tables": [(f"table-{table.name}", table.title) for table in tables],
@@ -145,7 +145,7 @@ def _contents(charts: Sequence[Chart], tables: Sequence[Table]) -> Iterator[str]
         yield f'<nav aria-label="Contents">{shown}</nav>'
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     """Return a table; on a narrow screen, the cells of a row are stacked, each with the name of its column."""
     header = table.header[1:] if table.grouped else table.header
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
@@ -165,7 +165,11 @@ def _cell(name: str, text: str, first: bool) -> str:
 
 
 def markdown(
-    intro: Sequence[str], charts: Sequence[Chart], tables: Sequence[Table], failures: Mapping[str, str], folder: str
+    intro: Sequence[str],
+    charts: Sequence[Chart],
+    tables: Sequence[ReportTable],
+    failures: Mapping[str, str],
+    folder: str,
 ) -> str:
     """Return the report as Markdown that shows the figures in `folder`."""
     parts = [OPENING, *map(_line, intro)]

@@ -21,7 +21,7 @@ from bayesdp.experiments.figures import error_chart, mape_chart
 from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.simulate import Result, run
 from bayesdp.experiments.studies import STUDIES, Study, study
-from bayesdp.experiments.tables import SHOWN, Table, joined, study_tables, theory_table
+from bayesdp.experiments.tables import SHOWN, ReportTable, joined, study_tables, theory_table
 from bayesdp.plotting.charts import Chart
 from bayesdp.plotting.drawing import draw
 
@@ -44,7 +44,7 @@ class Report(Document):
 
     out: Path
     charts: tuple[Chart, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[ReportTable, ...]
     results: Mapping[str, Result] = field(repr=False)
     sources: Mapping[str, str]
     verdicts: Mapping[str, str]
@@ -61,7 +61,7 @@ class Report(Document):
         """The same as Markdown."""
         return self.out / "report.md"
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> ReportTable:
         """Return one of the tables by name."""
         return next(table for table in self.tables if table.name == name)
 
@@ -134,7 +134,7 @@ def reproduce(
     desk = _Desk(data, validation.natural("runs", runs), validation.natural("seed", seed, least=0))
     pictures: dict[str, bytes] = {}
     charts: list[Chart] = []
-    tables: list[Table] = []
+    tables: list[ReportTable] = []
     writer = _Writer(_folder(out, originals(data) if set(chosen) - set(CURVES) else ()))
     for name in tracked(chosen, len(chosen), "reproducing the paper") if progress else chosen:
         new_charts, rows = desk.figures_and_tables(name)
@@ -173,7 +173,7 @@ class _Desk:
     failures: dict[str, str] = field(default_factory=dict)
     _loaded: dict[str, Study] = field(default_factory=dict)
 
-    def figures_and_tables(self, name: str) -> tuple[list[Chart], list[Table]]:
+    def figures_and_tables(self, name: str) -> tuple[list[Chart], list[ReportTable]]:
         """Return the figures and the table rows of a name; none for a data set that fails."""
         if name in CURVES:
             return [CURVES[name][0]()], []
@@ -190,7 +190,7 @@ class _Desk:
                 self._loaded[name] = loaded
         return self._loaded.get(name)
 
-    def _run(self, loaded: Study) -> tuple[list[Chart], list[Table]]:
+    def _run(self, loaded: Study) -> tuple[list[Chart], list[ReportTable]]:
         result = run(loaded.experiment)
         outputs = [error_chart(loaded, result), mape_chart(loaded, result)], study_tables(loaded, result)
         self.results[loaded.name] = result

@@ -58,8 +58,8 @@ class Assumption:
 class Experiment:
     """The error to compute: of one query under every theorem, over a grid of ε.
 
-    model, query: how records are correlated (of several models under AnyOf, all must keep the promise), and the
-                  question. A mean takes its size from the frame.
+    model, query: the correlation model (under AnyOf, the guarantee holds for every model), and the query. A mean takes
+                  its size from the frame.
     frame:        the data, a table of any engine; or give `truth`, the exact answer, instead.
     truth:        several exact answers mean several data sets, over which results are averaged. For a histogram, the
                   numbers in its cells.

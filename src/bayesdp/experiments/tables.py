@@ -22,7 +22,7 @@ from bayesdp.theorems.spend import as_spend
 
 __all__ = [
     "SHOWN",
-    "Table",
+    "ReportTable",
     "agrees",
     "joined",
     "least_epsilon",
@@ -40,7 +40,7 @@ _MARKOV = ("markov-paper", "markov-quilt", "markov-mixing", "markov-count", "gen
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table of texts. grouped: rows with the same first cell are shown together below it."""
 
     name: str
@@ -57,9 +57,9 @@ class Table:
         return out.getvalue()
 
 
-def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
+def joined(tables: Sequence[ReportTable]) -> tuple[ReportTable, ...]:
     """Merge tables of the same name: all rows in order, and each note once."""
-    by_name: dict[str, Table] = {}
+    by_name: dict[str, ReportTable] = {}
     for part in tables:
         before = by_name.get(part.name, replace(part, rows=(), notes=()))
         notes = tuple(dict.fromkeys([*before.notes, *part.notes]))
@@ -67,7 +67,7 @@ def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
     return tuple(table for table in by_name.values() if table.rows)
 
 
-def study_tables(study: Study, result: Result) -> list[Table]:
+def study_tables(study: Study, result: Result) -> list[ReportTable]:
     """Return the rows of all tables for one data set."""
     return [
         paper_table(study, result),
@@ -85,7 +85,7 @@ def least_epsilon(theorem: str, study: Study) -> float | None:
     return chosen.epsilon(spec.model, spend) if chosen.objection(spec.model, spend) is None else None
 
 
-def data_table(study: Study, result: Result) -> Table:
+def data_table(study: Study, result: Result) -> ReportTable:
     """Return a data set with the paper's values beside ours."""
     printed, answers = DATA[study.name], result.answers
     symbol, value = ("ρ", _correlation(study)) if printed.matrix is None else ("γ", _chain(study).gamma)
@@ -99,23 +99,23 @@ def data_table(study: Study, result: Result) -> Table:
     )
     header = ("data set", "records n", "correlated m", "parameter", "sensitivity", "exact answer")
     notes = ("The paper's value / ours.", *(f"{study.title}: {_lower(remark)}." for remark in study.remarks))
-    return Table("data-sets", "Data sets, the paper's values and ours", header, (row,), notes)
+    return ReportTable("data-sets", "Data sets, the paper's values and ours", header, (row,), notes)
 
 
-def diagnosis_table(study: Study) -> Table:
+def diagnosis_table(study: Study) -> ReportTable:
     """Return the diagnosis of a data set."""
     row = (study.label, study.diagnosis.verdict, study.judged)
     notes = (
-        "The tests of diagnose(). What is proven is proven for the model: about data that do not follow it more may "
-        "leak. The paper says that all its data sets meet the conditions of its theorems.",
+        "The tests of diagnose(). The proofs hold for the model: data that do not follow it may leak more. "
+        "The paper says that all its data sets meet the conditions of its theorems.",
         *(
-            ["A twin was drawn from the model, so its verdict says nothing about the original; errata, 17, does."]
+            ["A twin was drawn from the model, so its verdict does not apply to the original; see errata, 17."]
             if study.data.source == "twin"
             else []
         ),
     )
     header = ("data set", "verdict", "what contradicts the model")
-    return Table("diagnosis", "Do the data look like their models?", header, (row,), notes)
+    return ReportTable("diagnosis", "Do the data look like their models?", header, (row,), notes)
 
 
 def _answer(answers: Sequence[float]) -> str:
@@ -123,7 +123,7 @@ def _answer(answers: Sequence[float]) -> str:
     return f"{mean:,.0f}" if mean.is_integer() else f"{mean:,.1f}"
 
 
-def least_table(study: Study) -> Table:
+def least_table(study: Study) -> ReportTable:
     """Return the smallest ε of a Markov data set under every theorem; no row for another data set."""
     rows = []
     if DATA[study.name].matrix is not None:
@@ -134,11 +134,11 @@ def least_table(study: Study) -> Table:
             cells.append("does not apply" if least is None else "any ε > 0" if none else f"{least:.3f}")
         rows.append((study.label, " / ".join(dict.fromkeys(DATA[study.name].least)), *cells))
     header = ("data set", "printed in the paper", *_MARKOV)
-    note = "What a theorem proves for next to no τ; an ε below it cannot be promised, however much noise is added."
-    return Table("least-epsilon", "The smallest ε that can be promised", header, tuple(rows), (note,))
+    note = "The ε that a theorem proves for a tiny τ. No amount of noise guarantees a smaller ε."
+    return ReportTable("least-epsilon", "The smallest ε that can be guaranteed", header, tuple(rows), (note,))
 
 
-def multiples_table(study: Study, result: Result) -> Table:
+def multiples_table(study: Study, result: Result) -> ReportTable:
     """Return the error under every theorem as a multiple of plain DP's, at a few ε."""
     rows = []
     for name in result.mechanisms[1:]:
@@ -154,25 +154,25 @@ def multiples_table(study: Study, result: Result) -> Table:
     )
     supposed = any(IF_EQUAL in name for name in result.mechanisms)
     notes = (*([equal] if supposed else []), *_refusals(study, result))
-    return Table("multiples", "Error as a multiple of plain DP's", header, tuple(rows), notes, grouped=True)
+    return ReportTable("multiples", "Error as a multiple of plain DP's", header, tuple(rows), notes, grouped=True)
 
 
-def paper_table(study: Study, result: Result) -> Table:
+def paper_table(study: Study, result: Result) -> ReportTable:
     """Return every recomputable number of the paper about a data set, beside ours, with a verdict."""
     about = _gaussian if DATA[study.name].matrix is None else _markov
     rows = (*_records(study.name, study), *about(study.name, study, result))
     return _beside(study.label, rows)
 
 
-def theory_table(charts: Sequence[str]) -> Table:
+def theory_table(charts: Sequence[str]) -> ReportTable:
     """Return every number of the paper about the theory in these figures, beside ours, with a verdict."""
     return _beside("Theory, no data", [row for chart in charts for row in _theory(chart)])
 
 
-def _beside(about: str, rows: Sequence[Cells]) -> Table:
+def _beside(about: str, rows: Sequence[Cells]) -> ReportTable:
     header = ("about", "what", "printed", "from the paper's own numbers", "from the data", "verdict")
     cells = tuple((about, *row) for row in rows)
-    return Table("paper-vs-ours", "The paper's numbers and ours", header, cells, grouped=True)
+    return ReportTable("paper-vs-ours", "The paper's numbers and ours", header, cells, grouped=True)
 
 
 def agrees(printed: str, value: float) -> str | None:
@@ -229,7 +229,7 @@ def _gaussian(name: str, study: Study, result: Result) -> Iterator[Cells]:
     )
     if not paper.proven:
         deviations = ", ".join(f"{value**0.5:.2f}" for value in sorted(model.matrices[0].diagonal(), reverse=True))
-        below = "above: ε is understated" if (exact.factor or 0) > own else "below it all the same"
+        below = "above: ε is understated" if (exact.factor or 0) > own else "still below it"
         row = (
             *row[:4],
             f"{row[4]}, but variances differ (sd {deviations}); the lemma gives {exact.factor:.3f}, {below}",
@@ -271,7 +271,7 @@ def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
         from_gamma = 4 * math.log(float(printed.gamma))
         fits = agrees(least, from_gamma) is not None
         from_printed = f"the printed γ = {printed.gamma} gives {from_gamma:.4f}"
-        known = f"wrong, as its γ is: {from_printed}; it {contradiction}"
+        known = f"wrong, because its γ is wrong: {from_printed}; it {contradiction}"
         reason = known if fits and wrong else f"differs: {from_printed}, {_unexplained(name, least, data)}"
         row = _row(f"smallest ε, 4 ln γ ({place})", least, own, data, reason)
         yield row if fits or not row[4].startswith("match") else (*row[:4], f"{row[4]}, but {from_printed}")
@@ -279,7 +279,7 @@ def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
         for days in CLAIMS.days:
             every = study.data.frame["date"].n_unique()
             held = f"differs: {every} days, {len(result.answers)} of them with values"
-            unseen = "" if days == str(every) else f"; where {days} comes from cannot be seen"
+            unseen = "" if days == str(every) else f"; the source of {days} is unknown"
             yield _row("number of days", days, None, len(result.answers), held + unseen, digits=0)
     yield from _claims(name, study, result)
 
@@ -289,7 +289,7 @@ def _unexplained(name: str, least: str, recomputed: float) -> str:
     printed = DATA[name]
     assert printed.matrix is not None
     low, high = _printed_range(printed.matrix)
-    bracket = f"every matrix that is printed like this one between {low:.4f} and {high:.4f}"
+    bracket = f"matrices that print like this one give {low:.4f} to {high:.4f}"
     place = len(least.partition(".")[2])
     others = [other for other, data in DATA.items() if other != name and data.least[:1] == (least,)]
     if others:
@@ -298,7 +298,7 @@ def _unexplained(name: str, least: str, recomputed: float) -> str:
         return f"{bracket}; it may be the equation's {printed.least[0]} with two digits swapped"
     if math.ceil(recomputed * 10**place) == round(float(least) * 10**place):
         return f"{bracket}; rounded up, {recomputed:.4f} would be {least}"
-    return f"{bracket}; γ would have to be {math.exp(float(least) / 4):.2f}, which nothing in the paper gives"
+    return f"{bracket}; γ would have to be {math.exp(float(least) / 4):.2f}, which does not occur in the paper"
 
 
 def _printed_range(matrix: Sequence[str]) -> tuple[float, float]:
@@ -326,7 +326,7 @@ def _claims(name: str, study: Study, result: Result) -> Iterator[Cells]:
     rows = [row for row in result.at("markov-paper") if row.factor is not None]
     if name == "activity":
         ratios = [(result.at("general", row.epsilon)[0].factor or 0) / (row.factor or 1) for row in rows]
-        ratio = f"cannot be: n(ε − 4 ln γ)/ε is below n = {study.records:,}"
+        ratio = f"impossible: n(ε − 4 ln γ)/ε is below n = {study.records:,}"
         yield "error of general over that of markov-paper", CLAIMS.activity_ratio, "–", f"{max(ratios):,.0f}", ratio
     claim = CLAIMS.day_mape if len(result.answers) > 1 else CLAIMS.mape
     above = [row for row in rows if (result.expected(row) or 0) >= float(claim)]
@@ -334,7 +334,7 @@ def _claims(name: str, study: Study, result: Result) -> Iterator[Cells]:
     verdict = "holds for every ε tried"
     if above:
         last = max(row.epsilon for row in above)
-        verdict = f"holds for ε above {last:g} only: just above the smallest ε the error has no limit"
+        verdict = f"holds for ε above {last:g} only: just above the smallest ε, the error is unbounded"
     yield "MAPE of markov-paper, %", f"below {claim}", "–", f"up to {largest:.2g}", verdict
     yield _general_mape(result)
 
@@ -344,7 +344,7 @@ def _general_mape(result: Result) -> Cells:
     claim = float(CLAIMS.general_mape)
     shares = {row.epsilon: result.expected(row) or 0 for row in result.at("general") if row.epsilon >= 1}
     above = [epsilon for epsilon, share in shares.items() if share > claim]
-    verdict = "does not hold: it stays below for every ε from 1 on"
+    verdict = "does not hold: it is below that for every ε from 1 on"
     if above:
         up_to = f"holds for ε up to {max(above):g} only: the mean error is n/ε records"
         verdict = up_to if len(above) < len(shares) else "holds for every ε tried"
@@ -367,8 +367,10 @@ def _theory(chart: str) -> Iterator[Cells]:
         limits = [math.log(share / (1 - share)) for share in (0.9, 0.95, 0.99)]
         sure = 100 * (1 - least_failure(float(CLAIMS.impossible_below)))
         shown = ", ".join(f"{limit:.3f}" for limit in limits)
-        verdict = f"too much: at ε = {CLAIMS.impossible_below} answers up to {sure:.1f} % sure are not excluded"
-        yield "ε below which 90, 95, 99 % sure is impossible", CLAIMS.impossible_below, shown, "–", verdict
+        verdict = (
+            f"too large: at ε = {CLAIMS.impossible_below}, answers that are up to {sure:.1f} % certain are not excluded"
+        )
+        yield "ε below which 90, 95, 99 % certainty is impossible", CLAIMS.impossible_below, shown, "–", verdict
 
 
 def _gaussian_wins() -> Cells:
@@ -376,7 +378,7 @@ def _gaussian_wins() -> Cells:
     loses = next(m for m in range(3, 1000) if paper_factor(m, Fraction(1, m)) > m)
     limits = ", ".join(f"{float(_limit(m) * m):.2f}/m for m = {m}" for m in (3, 5, 24))
     verdict = (
-        f"holds for m below {loses} only: at ρ = 1/m it loses from m = {loses} on, and its limit falls to 0.8/m; "
+        f"holds only for m below {loses}: at ρ = 1/m it loses from m = {loses} on, and its limit falls to 0.8/m; "
         "gaussian-tight wins at ρ = 1/m for every m"
     )
     return "ρ up to which gaussian-paper beats general", CLAIMS.gaussian_wins, limits, "–", verdict

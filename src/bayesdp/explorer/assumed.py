@@ -9,13 +9,13 @@ from typing import Any
 from bayesdp.explorer.choices import Choices, between, positive, whole
 from bayesdp.models import ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model, OddsChain
 
-__all__ = ["ASSUMPTIONS", "Assumption"]
+__all__ = ["ASSUMPTIONS", "AssumptionForm"]
 
 _STATES = [False, True]
 
 
 @dataclass(frozen=True)
-class Assumption:
+class AssumptionForm:
     """One kind of model in the form.
 
     label:     the assumption in a few words.
@@ -54,18 +54,18 @@ def _odds(choices: Choices) -> dict[str, Any]:
     return {"odds": positive("the odds ratio", choices.odds), "states": _STATES, "length": length}
 
 
-ASSUMPTIONS: Mapping[str, Assumption] = {
-    "chain": Assumption(
+ASSUMPTIONS: Mapping[str, AssumptionForm] = {
+    "chain": AssumptionForm(
         "Two states over time (Markov chain)", MarkovChain, ("stay_first", "stay_second", "length"), _chain
     ),
-    "odds": Assumption("A chain whose odds ratio has a limit", OddsChain, ("odds", "length"), _odds),
-    "normal": Assumption("Groups of correlated numbers", GaussianGroups, ("correlation", "group_size"), _normal),
-    "groups": Assumption(
+    "odds": AssumptionForm("A chain whose odds ratio has a limit", OddsChain, ("odds", "length"), _odds),
+    "normal": AssumptionForm("Groups of correlated numbers", GaussianGroups, ("correlation", "group_size"), _normal),
+    "groups": AssumptionForm(
         "Groups in which anything may happen",
         ArbitraryGroups,
         ("group_size",),
         lambda choices: {"size": whole("the size of a group", choices.group_size)},
     ),
-    "independent": Assumption("Records are independent (plain DP)", Independent, (), lambda choices: {}),
+    "independent": AssumptionForm("Records are independent (plain DP)", Independent, (), lambda choices: {}),
 }
 """By their names in the address, in the order of the form."""

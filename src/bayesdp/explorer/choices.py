@@ -38,7 +38,7 @@ class Choices:
     kind, column, values, low, high, size: the question.
     start, epsilon, alpha, beta:           the promise or the error to start from.
     assumed, group_size, … memory:         a model without data.
-    order_by, … missing, rung:             the layout of a table, and the chosen assumption.
+    order_by, … missing, assumption:       the layout of a table, and the chosen assumption.
     """
 
     kind: str = "count"

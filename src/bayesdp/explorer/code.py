@@ -7,8 +7,8 @@ import shlex
 from bayesdp.advice.next_steps import asked_in_python, asked_in_shell, built_in_python, built_in_shell
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import EPSILONS, Choices
+from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.priced_assumptions import PricedAssumptions
-from bayesdp.explorer.subject import Subject
 from bayesdp.models import Model
 from bayesdp.queries import Query
 
@@ -18,14 +18,14 @@ _MODEL = "MODEL.json"
 
 
 def python(
-    subject: Subject, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None
+    explored: ExploredFile, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None
 ) -> str:
     """Return Python code that computes what the screen shows."""
     promise = f"{choices.start}={_given(choices)}, beta={choices.beta}"
     lines = [
         "import bayesdp as bdp",
         "",
-        _model_in_python(subject, choices, priced_assumptions),
+        _model_in_python(explored, choices, priced_assumptions),
         f"question = {asked_in_python(query)}",
         f"ours = bdp.calibrate(model, question, {promise})",
         f"plain = bdp.leakage(model, question, tau={_plain(choices)})",
@@ -35,12 +35,14 @@ def python(
     return "\n".join(lines)
 
 
-def shell(subject: Subject, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None) -> str:
+def shell(
+    explored: ExploredFile, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None
+) -> str:
     """Return commands that compute what the screen shows."""
-    model = shlex.quote(subject.path) if subject.kind == "model" else _MODEL
+    model = shlex.quote(explored.path) if explored.kind == "model" else _MODEL
     asked = asked_in_shell(query)
     lines = [
-        *_model_in_shell(subject, choices, priced_assumptions),
+        *_model_in_shell(explored, choices, priced_assumptions),
         f"bayesdp calibrate {model} {asked} --{choices.start} {_given(choices)} --beta {choices.beta}",
         *([] if choices.start == "alpha" else [f"bayesdp leakage {model} {asked} --tau {_plain(choices)}"]),
         f"bayesdp compare {model} {asked} --epsilon {','.join(EPSILONS)} --beta {choices.beta}",
@@ -66,20 +68,22 @@ def _chosen(choices: Choices, priced_assumptions: PricedAssumptions | None) -> M
     return assumption.model
 
 
-def _model_in_python(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> str:
-    if subject.kind == "model":
-        return f"model = bdp.Model.load({subject.path!r})"
-    if subject.kind == "nothing":
+def _model_in_python(explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None) -> str:
+    if explored.kind == "model":
+        return f"model = bdp.Model.load({explored.path!r})"
+    if explored.kind == "nothing":
         assumption = ASSUMPTIONS[choices.assumed]
         return f"model = {built_in_python(assumption.model, assumption.arguments(choices))}"
     assert priced_assumptions is not None
     return priced_assumptions.advice.next_steps.model_in_python(_chosen(choices, priced_assumptions))
 
 
-def _model_in_shell(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> list[str]:
-    if subject.kind == "model":
+def _model_in_shell(
+    explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None
+) -> list[str]:
+    if explored.kind == "model":
         return []
-    if subject.kind == "nothing":
+    if explored.kind == "nothing":
         return [built_in_shell(ASSUMPTIONS[choices.assumed].built(choices))]
     assert priced_assumptions is not None
     return [priced_assumptions.advice.next_steps.model_in_shell(_chosen(choices, priced_assumptions))]

@@ -1,4 +1,4 @@
-"""The page in Shiny: it lays out the texts of `screen` and starts the computations that are left."""
+"""The page in Shiny: it lays out `page_text` and starts the remaining computations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bayesdp._support.words import kept_together
 from bayesdp.errors import BayesDPError
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, EPSILONS, Choices
+from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.page_text import Bar, PageText, page_text, wanted_of
 from bayesdp.explorer.priced_assumptions import NOTE, PricedAssumptions, look
 from bayesdp.explorer.question import KINDS
-from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Findings, Job, Wanted, done, next_job, together
 from bayesdp.queries import Query
 
-__all__ = ["application"]
+__all__ = ["application", "assumption_list"]
 
 _ASSETS = Path(__file__).parent / "www"
 
@@ -48,15 +48,15 @@ _ODDS = ("1", "1.2", "1.5", "2", "3", "5", "7", "10", "15", "20", "30", "50", "1
 _SIZES = tuple(str(size) for size in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50))
 
 
-def application(subject: Subject) -> App:
+def application(explored: ExploredFile) -> App:
     """Return the page about a model, a table, or nothing but assumptions."""
     seen: dict[tuple[str, ...], PricedAssumptions] = {}
 
     def page(request: Request) -> TagList:
-        return _page(subject, Choices.from_query(request.url.query, subject.start))
+        return _page(explored, Choices.from_query(request.url.query, explored.start))
 
     def server(inputs: Inputs, output: Outputs, session: Session) -> None:
-        _serve(_Conversation(subject, seen, inputs), session)
+        _serve(_Conversation(explored, seen, inputs), session)
 
     return App(page, server, static_assets=_ASSETS)
 
@@ -64,7 +64,7 @@ def application(subject: Subject) -> App:
 # The form
 
 
-def _page(subject: Subject, choices: Choices) -> TagList:
+def _page(explored: ExploredFile, choices: Choices) -> TagList:
     head = ui.head_content(
         tags.title("bayesdp explorer"),
         tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
@@ -75,7 +75,7 @@ def _page(subject: Subject, choices: Choices) -> TagList:
     )
     body = tags.div(
         tags.header(
-            tags.h1("bayesdp explorer", f": {subject.name}" if subject.name else ""),
+            tags.h1("bayesdp explorer", f": {explored.name}" if explored.name else ""),
             tags.p(
                 "What may an attacker learn about one record if records are correlated? This page releases nothing, "
                 "shows no value of a record, and sends nothing to other machines."
@@ -83,12 +83,12 @@ def _page(subject: Subject, choices: Choices) -> TagList:
         ),
         tags.main(
             tags.form(
-                _question(subject, choices),
+                _question(explored, choices),
                 _target(choices),
-                _assumption(subject, choices),
+                _assumption(explored, choices),
                 onsubmit="return false",
-                class_="long" if subject.kind == "table" else None,
-                aria_label="What is asked and assumed",
+                class_="long" if explored.kind == "table" else None,
+                aria_label="Query and assumption",
             ),
             tags.div(ui.output_ui("answer"), ui.output_ui("chart"), ui.output_ui("picture")),
             tags.div(ui.output_ui("code"), class_="below"),
@@ -98,16 +98,16 @@ def _page(subject: Subject, choices: Choices) -> TagList:
     return TagList(head, ui.busy_indicators.use(spinners=False, pulse=False), body)
 
 
-def _question(subject: Subject, choices: Choices) -> Tag:
+def _question(explored: ExploredFile, choices: Choices) -> Tag:
     counting = [kind for kind in KINDS if Query.kinds()[kind].counts_values]
     adding = [kind for kind in KINDS if kind not in counting]
     averaging = [kind for kind in KINDS if Query.kinds()[kind].averaged]
     labels = {kind: _KIND_LABELS.get(kind, kind) for kind in KINDS}
     fields: list[TagChild] = [_field(ui.input_select("kind", "Question", labels, selected=choices.kind))]
-    columns = subject.columns or (subject.model.columns if subject.model is not None else ())
-    if subject.kind == "table":
+    columns = explored.columns or (explored.model.columns if explored.model is not None else ())
+    if explored.kind == "table":
         hint = "For counts, a condition such as steps > 0 is possible."
-        fields.append(_text("column", "Column", choices, columns=subject.columns, hint=hint))
+        fields.append(_text("column", "Column", choices, columns=explored.columns, hint=hint))
         listed = tags.details(
             tags.summary(f"The {len(columns)} columns"), tags.p(", ".join(columns), class_="hint columns")
         )
@@ -115,7 +115,7 @@ def _question(subject: Subject, choices: Choices) -> Tag:
     elif len(columns) > 1:
         fields.append(_field(ui.input_select("column", "Column", list(columns), selected=choices.column)))
     hint = "Comma-separated. They must be public; the page does not read them from the table."
-    if subject.kind == "table":
+    if explored.kind == "table":
         hint += " Leave empty for a condition."
     fields += [
         _text("values", "Values to count", choices, hint=hint, kinds=counting),
@@ -149,13 +149,13 @@ def _target(choices: Choices) -> Tag:
     )
 
 
-def _assumption(subject: Subject, choices: Choices) -> Tag:
-    if subject.kind == "model":
-        assert subject.model is not None
-        assumption = tags.p(f"The model assumes that {subject.model.assumption}.")
+def _assumption(explored: ExploredFile, choices: Choices) -> Tag:
+    if explored.kind == "model":
+        assert explored.model is not None
+        assumption = tags.p(f"The model assumes that {explored.model.assumption}.")
         return tags.fieldset(tags.legend("What is assumed"), assumption)
-    if subject.kind == "table":
-        return _table(subject, choices)
+    if explored.kind == "table":
+        return _table(explored, choices)
     labels = {name: assumption.label for name, assumption in ASSUMPTIONS.items()}
     taken = {
         field: [name for name, assumption in ASSUMPTIONS.items() if field in assumption.fields]
@@ -179,7 +179,7 @@ def _assumption(subject: Subject, choices: Choices) -> Tag:
     )
 
 
-def _table(subject: Subject, choices: Choices) -> Tag:
+def _table(explored: ExploredFile, choices: Choices) -> Tag:
     counting = [kind for kind in KINDS if Query.kinds()[kind].counts_values]
     adding = [kind for kind in KINDS if kind not in counting]
     missing = {"error": "are an error", "drop": "are left out"}
@@ -342,9 +342,10 @@ def _listing(name: str, label: str, text: str) -> TagList:
     return TagList(tags.div(tags.h3(label), copy, class_="head"), tags.pre(text, id=name, tabindex="0"))
 
 
-def _priced_assumptions(
+def assumption_list(
     priced_assumptions: PricedAssumptions | None, choices: Choices, problem: str, *, busy: bool
 ) -> TagChild:
+    """Return the priced assumptions of a table, with a radio button for each possible one, or a notice."""
     if busy:
         return tags.p("Looking at the table …", class_="wait", role="status")
     if problem:
@@ -367,7 +368,7 @@ def _priced_assumptions(
             tags.span(step.verdict, class_=f"verdict {step.verdict.replace(' ', '-')}"),
             tags.p(f"Assumes: {step.assumes}", class_="hint"),
             tags.p(f"The table: {step.shown}", class_="hint"),
-            class_="rung",
+            class_="assumption",
         )
         for step in steps
     ]
@@ -377,7 +378,9 @@ def _priced_assumptions(
     return tags.div(
         tags.h3("Priced assumptions", style="margin-top:1rem"),
         tags.p(head, class_="hint"),
-        ui.input_radio_buttons("rung", "Assume", options, selected=None if assumption is None else assumption.name)
+        ui.input_radio_buttons(
+            "assumption", "Assume", options, selected=None if assumption is None else assumption.name
+        )
         if options
         else None,
         tags.p(priced_assumptions.advice.why),
@@ -391,9 +394,9 @@ def _priced_assumptions(
 class _Conversation:
     """One open page: its choices and the results computed for it."""
 
-    def __init__(self, subject: Subject, seen: dict[tuple[str, ...], PricedAssumptions], inputs: Inputs) -> None:
-        self.subject = subject
-        self.choices = reactive.calc(lambda: Choices.read(_typed(inputs), subject.start))
+    def __init__(self, explored: ExploredFile, seen: dict[tuple[str, ...], PricedAssumptions], inputs: Inputs) -> None:
+        self.explored = explored
+        self.choices = reactive.calc(lambda: Choices.read(_typed(inputs), explored.start))
         self._seen = seen
         self._newest: reactive.Value[PricedAssumptions | None] = reactive.Value(None)
         self._known: reactive.Value[tuple[Findings, ...]] = reactive.Value(())
@@ -407,18 +410,18 @@ class _Conversation:
         reactive.effect(self._compute_what_is_left)
         reactive.effect(self._keep_priced_assumptions)
         reactive.effect(self._keep_pictures)
-        reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(subject, self.choices())))
+        reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(explored, self.choices())))
 
     def _wanted(self) -> Wanted | None:
         try:
-            return wanted_of(self.subject, self.choices(), self.priced_assumptions())
+            return wanted_of(self.explored, self.choices(), self.priced_assumptions())
         except BayesDPError:
             return None
 
     def _shown(self) -> PageText:
         asking = self.wanted()
         findings = None if asking is None else _about(self._known(), asking)
-        return page_text(self.subject, self.choices(), self.priced_assumptions(), findings)
+        return page_text(self.explored, self.choices(), self.priced_assumptions(), findings)
 
     def _compute_what_is_left(self) -> None:
         status = self._work.status()
@@ -460,7 +463,7 @@ class _Conversation:
         status = self._look.status()
         result = self._look.result() if status == "success" else None
         now = self.choices()
-        return _priced_assumptions(
+        return assumption_list(
             self.priced_assumptions(), now, result if isinstance(result, str) else "", busy=status == "running"
         )
 
@@ -475,9 +478,9 @@ async def _worked(job: Job) -> tuple[Job, Findings | None]:
         return job, None
 
 
-async def _looked(subject: Subject, choices: Choices) -> PricedAssumptions | str:
+async def _looked(explored: ExploredFile, choices: Choices) -> PricedAssumptions | str:
     try:
-        return await asyncio.to_thread(look, subject, choices)
+        return await asyncio.to_thread(look, explored, choices)
     except BayesDPError as error:
         return str(error)
 
@@ -489,7 +492,7 @@ def _serve(conversation: _Conversation, session: Session) -> None:
     async def write_address() -> None:
         now = conversation.choices()
         step = "|".join((now.kind, now.start, now.assumed, now.assumption))
-        query = now.to_query(conversation.subject.start)
+        query = now.to_query(conversation.explored.start)
         await session.send_custom_message("choices", {"query": query, "step": step})
 
     @render.ui

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bayesdp.advice.sensitivity import sensitivity_to_assumption, weaker_than
+from bayesdp.advice.sensitivity_to_assumption import sensitivity_to_assumption, weaker_than
 from bayesdp.audit.beliefs import Belief, posterior
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.explorer import code, pictures
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, Choices
+from bayesdp.explorer.explored_file import ExploredFile, hides
 from bayesdp.explorer.priced_assumptions import PricedAssumptions
 from bayesdp.explorer.question import asked
-from bayesdp.explorer.subject import Subject, hides
 from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, risk, rows
 from bayesdp.models import Model
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
@@ -81,16 +81,16 @@ class PageText:
     figures: Sides | None = field(default=None, repr=False)
 
 
-def wanted_of(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Wanted:
+def wanted_of(explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Wanted:
     """Return the model, the query and the target of a screen; raises BayesDPError for invalid or missing choices."""
-    model, query = asked(choices, _model(subject, choices, priced_assumptions))
+    model, query = asked(choices, _model(explored, choices, priced_assumptions))
     return Wanted(model, query, choices.target)
 
 
-def _model(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Model:
-    if subject.model is not None:
-        return subject.model
-    if subject.kind == "nothing":
+def _model(explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Model:
+    if explored.model is not None:
+        return explored.model
+    if explored.kind == "nothing":
         if choices.assumed not in ASSUMPTIONS:
             raise InvalidInputError(
                 f"there is no assumption {choices.assumed!r}; choose one of {', '.join(ASSUMPTIONS)}"
@@ -107,14 +107,14 @@ def _model(subject: Subject, choices: Choices, priced_assumptions: PricedAssumpt
 
 
 def page_text(
-    subject: Subject,
+    explored: ExploredFile,
     choices: Choices,
     priced_assumptions: PricedAssumptions | None = None,
     findings: Findings | None = None,
 ) -> PageText:
     """Return the screen for the choices; findings: the results computed so far."""
     try:
-        wanted = wanted_of(subject, choices, priced_assumptions)
+        wanted = wanted_of(explored, choices, priced_assumptions)
         known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
         current = known.sides(wanted)
     except BayesDPError as error:
@@ -142,12 +142,12 @@ def page_text(
         rows=rows(current, known, wanted.target),
         chart="" if chart is None else pictures.chart(chart, mark, here),
         pictures=pictures.pictures(wanted.model),
-        python=code.python(subject, choices, wanted.query, priced_assumptions),
-        shell=code.shell(subject, choices, wanted.query, priced_assumptions),
+        python=code.python(explored, choices, wanted.query, priced_assumptions),
+        shell=code.shell(explored, choices, wanted.query, priced_assumptions),
         notes=(
-            *((_ESTIMATED,) if estimated and subject.kind == "table" else ()),
-            *((_STATES,) if hides_any(subject, choices, priced_assumptions) else ()),
-            *(_what_if(leaked) if current.settled else ()),
+            *((_ESTIMATED,) if estimated and explored.kind == "table" else ()),
+            *((_STATES,) if hides_any(explored, choices, priced_assumptions) else ()),
+            *(_if_the_assumption_is_wrong(leaked) if current.settled else ()),
         ),
         warnings=tuple(text for text in (*leaked.denial, hardly_a_promise(current.ours.claimed)) if text is not None),
         waiting=not (current.settled and known.complete),
@@ -155,15 +155,15 @@ def page_text(
     )
 
 
-def _what_if(leaked: Leakage) -> tuple[str, ...]:
+def _if_the_assumption_is_wrong(leaked: Leakage) -> tuple[str, ...]:
     """Return the leakage of this noise under slightly weaker assumptions; it depends on the model only."""
     lines = sensitivity_to_assumption(leaked.spend, leaked.epsilon, weaker_than(leaked.model))
-    return (f"If the assumption is wrong: {' '.join(map(str, lines))}",) if lines else ()
+    return (f"If the assumption is wrong, ε may be larger. {' '.join(map(str, lines))}",) if lines else ()
 
 
-def hides_any(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> bool:
+def hides_any(explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None) -> bool:
     """Whether the page replaces names of states of the model."""
-    return hides(_model(subject, choices, priced_assumptions), ())
+    return hides(_model(explored, choices, priced_assumptions), ())
 
 
 def _bars(current: Sides, *, by_error: bool) -> list[Bar]:

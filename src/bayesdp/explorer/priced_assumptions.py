@@ -11,8 +11,8 @@ from bayesdp.cli.advising import advised
 from bayesdp.cli.options import split
 from bayesdp.errors import BayesDPError, ExpressionError, InvalidInputError, NoColumnError, QueryError
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.question import question_of
-from bayesdp.explorer.subject import Subject
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
 
@@ -86,7 +86,7 @@ class PricedAssumptions:
         return _NO_SUCH_MODEL
 
 
-def look(subject: Subject, choices: Choices) -> PricedAssumptions:
+def look(explored: ExploredFile, choices: Choices) -> PricedAssumptions:
     """Read the table and return its priced assumptions, without releasing, charging or storing anything.
 
     Raises InvalidInputError about the input, or, without the reason, if the table does not allow it.
@@ -96,7 +96,7 @@ def look(subject: Subject, choices: Choices) -> PricedAssumptions:
         raise InvalidInputError("name the column, or a condition such as steps > 0")
     if counts and not choices.order_by.strip():
         raise InvalidInputError("name the columns that order the records, such as date,interval")
-    if counts and not choices.values.strip() and choices.column.strip() in subject.columns:
+    if counts and not choices.values.strip() and choices.column.strip() in explored.columns:
         raise InvalidInputError(
             "enter the values to count; they must be public, so this page does not read them from the table"
         )
@@ -108,7 +108,7 @@ def look(subject: Subject, choices: Choices) -> PricedAssumptions:
     if counts:
         names.pop("group", None)
     used = [*([] if counts else [choices.column.strip()]), *(name for several in names.values() for name in several)]
-    unknown = [name for name in used if name not in subject.columns]
+    unknown = [name for name in used if name not in explored.columns]
     if unknown:
         raise InvalidInputError(f"the table has no column {brief(unknown[0])}")
     reported = {
@@ -122,7 +122,7 @@ def look(subject: Subject, choices: Choices) -> PricedAssumptions:
     question = question_of(choices)
     state = choices.column.strip() if counts else None
     try:
-        return PricedAssumptions(advised(subject.path, question, state=state, **reported), choices)
+        return PricedAssumptions(advised(explored.path, question, state=state, **reported), choices)
     except NoColumnError as error:
         raise InvalidInputError(error.discreet) from None
     except BayesDPError as error:

@@ -6,7 +6,7 @@ from bayesdp._support.validation import Scalar
 from bayesdp.cli.query_options import Question, values_named
 from bayesdp.errors import QueryError
 from bayesdp.explorer.choices import Choices, number, whole
-from bayesdp.explorer.subject import discreet, hides
+from bayesdp.explorer.explored_file import discreet, hides
 from bayesdp.models import Model
 from bayesdp.queries import Query
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp.errors import InvalidInputError, MissingDependencyError
-from bayesdp.explorer.subject import Subject
+from bayesdp.explorer.explored_file import ExploredFile
 
 __all__ = ["HOST", "Guard", "explore", "guarded", "listening"]
 
@@ -93,7 +93,7 @@ def _with_headers(send: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return sending
 
 
-def guarded(subject: Subject, token: str, port: int) -> Guard:
+def guarded(explored: ExploredFile, token: str, port: int) -> Guard:
     """Return the guarded page.
 
     Raises MissingDependencyError without Shiny.
@@ -107,7 +107,7 @@ def guarded(subject: Subject, token: str, port: int) -> Guard:
         raise MissingDependencyError(
             "the explorer needs Shiny, which is not installed; install it with: pip install 'bayesdp[explorer]'"
         ) from None
-    return Guard(application(subject), token, port)
+    return Guard(application(explored), token, port)
 
 
 def listening(port: int = 0) -> socket.socket:
@@ -132,11 +132,11 @@ def explore(path: str | Path | None = None, *, port: int = 0, announce: Callable
     announce: is called with the address as soon as the server is ready.
     """
     sys.setswitchinterval(_TURN)
-    subject = Subject.of(path)
+    explored = ExploredFile.of(path)
     token = secrets.token_urlsafe(24)
     with listening(port) as opened:
         number = opened.getsockname()[1]
-        guard = guarded(subject, token, number)
+        guard = guarded(explored, token, number)
         import uvicorn
 
         class Server(uvicorn.Server):

@@ -189,7 +189,7 @@ class _Question:
         text = query.column if query.column is not None else subject
         if text is None:
             raise QueryError(
-                f"which column is {query.description} about? {type(query).__name__}('column', ...) says it"
+                f"the column of {query.description} is missing; name it: {type(query).__name__}('column', ...)"
             )
         where = None if query.where is None else ColumnOrCondition(query.where, parse(query.where))
         return cls(query, subject_of(table, text), where)

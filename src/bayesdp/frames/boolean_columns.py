@@ -20,8 +20,8 @@ def boolean_column(source: object, table: LazyTable, query: Query) -> Any:
     """Return a table of the caller's engine with one column, `truth`: whether the query counts the record's value.
 
     Raises FrameError for a table that is not in memory, and for missing values, because every record needs a value.
-    The kind of pandas's objects is inferred from values: call `check_question` first, whose refusal a session can keep
-    to itself.
+    The kind of pandas's objects is inferred from values: call `check_question` first, whose error a session can
+    withhold.
     """
     try:
         frame: Any = nw.from_native(source, eager_only=True)

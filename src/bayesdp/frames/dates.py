@@ -58,7 +58,7 @@ def place_in_order(table: LazyTable, column: str, *, as_text: bool) -> OrderColu
 
 @contextmanager
 def kinds_of_text(table: LazyTable, layout: ChainLayout) -> Iterator[None]:
-    """Turn a FrameError that may depend on text values into a RecordsError, which a session keeps to itself.
+    """Turn a FrameError that may depend on text values into a RecordsError, which a session withholds.
 
     The values of a column of text show whether it holds dates, and whether these have an offset.
     """

@@ -119,8 +119,8 @@ def _long_roles(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple
         )
     if len(summaries) > _MOST_ROLES:
         raise RecordsError(
-            f"column {role!r} of {table.name} names {len(summaries)} roles; at most {_MOST_ROLES} can be told "
-            "apart: leave " + param("role") + " out to treat the members of a group as exchangeable"
+            f"column {role!r} of {table.name} names {len(summaries)} roles; at most {_MOST_ROLES} can be "
+            "identified: leave " + param("role") + " out to treat the members of a group as exchangeable"
         )
     roles = sorted(summaries, key=str)
     bits = moment_bits(max(count for _, _, count in summaries.values()))
@@ -198,7 +198,7 @@ def check_roles(table: LazyTable, twice: Mapping[str, int]) -> None:
         if groups:
             raise RecordsError(
                 f"{having(groups, 'group', table.name)} more than one record in the role {role!r}; a role names one "
-                "member of a group: number them apart, or leave "
+                "member of a group: number the roles, or leave "
                 + param("role")
                 + " out to treat members as exchangeable"
             )

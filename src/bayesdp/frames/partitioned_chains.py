@@ -93,8 +93,8 @@ def partitioned_chains(table: LazyTable, orders: Sequence[str], back: int, rows:
         return None
     sample = _sampled(table, orders, wanted * _SAMPLED, rows)
     reach = max(math.ceil(2 * back * len(sample) / rows), 1)
-    apart = max(len(sample) // wanted, reach + 1)
-    first = range(apart, len(sample), apart)
+    distance = max(len(sample) // wanted, reach + 1)
+    first = range(distance, len(sample), distance)
     if not first:
         return None
     cuts, guests = tuple(sample[place] for place in first), tuple(sample[place - reach] for place in first)

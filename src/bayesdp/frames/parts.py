@@ -27,32 +27,32 @@ def cells_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[Scalar
         return tuple(as_kind(kind, cell) for cell in cells)
 
 
-def check_parts(table: LazyTable, by: str, apart: Sequence[str]) -> None:
+def check_parts(table: LazyTable, by: str, group_columns: Sequence[str]) -> None:
     """Raise RecordsError for a column that differs within a chain or group, or lacks a value.
 
     Parts that share a chain or group are not independent of one another.
 
-    apart: the columns that identify chains or groups; none if every record is independent of the others.
+    group_columns: the columns that identify chains or groups; none if every record is independent of the others.
 
     >>> import polars
     >>> from bayesdp.frames.source import scan
     >>> check_parts(scan(polars.DataFrame({"meter": [1, 1, 2], "district": ["A", "A", "B"]})), "district", ["meter"])
     """
     with reading(table):
-        picked = table.pick(list(dict.fromkeys([*apart, by])))
+        picked = table.pick(list(dict.fromkeys([*group_columns, by])))
         check_named(picked, list(picked.schema))
-        if by in apart or not apart:
+        if by in group_columns or not group_columns:
             return
-        keys = {f"g{i}": nw.col(column) for i, column in enumerate(apart)}
+        keys = {f"g{i}": nw.col(column) for i, column in enumerate(group_columns)}
 
         def most(frame: Any) -> Any:
             pairs = frame.select(**keys, part=nw.col(by), n=nw.lit(1)).group_by(*keys, "part").agg(nw.col("n").max())
             return pairs.group_by(*keys).agg(nw.col("n").sum()).select(nw.col("n").max())
 
-        if max(whole(rows[0][0]) for rows in picked.together(apart).parts(most) if rows) > 1:
+        if max(whole(rows[0][0]) for rows in picked.together(group_columns).parts(most) if rows) > 1:
             raise RecordsError(
-                f"{by!r} differs between records of one {', '.join(apart)} in {table.name}, so its parts are not "
-                "independent of one another; use a column that is the same within a chain or group"
+                f"{by!r} differs between records of one {', '.join(group_columns)} in {table.name}, so its parts are "
+                "not independent of one another; use a column that is the same within a chain or group"
             )
 
 
@@ -65,12 +65,14 @@ def part_sizes(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[int,
     return sizes
 
 
-def members(table: LazyTable, by: str, apart: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None) -> str:
+def members(
+    table: LazyTable, by: str, group_columns: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None
+) -> str:
     """Return the fingerprint of the members of parts: of all different pairs of a chain or group and its part.
 
-    apart: the columns that identify chains or groups, once for each way to do so; none if every record is independent
-           of the others, and the fingerprint is then that of the sizes of parts.
-    end:   a column that orders records, and its last value that counts; None if all records count.
+    group_columns: the columns that identify chains or groups, once for each way to do so; none if every record is
+                   independent of the others, and the fingerprint is then that of the sizes of parts.
+    end:           a column that orders records, and its last value that counts; None if all records count.
 
     One row is collected for each chain or group. A table has the same fingerprint in every engine.
 
@@ -81,19 +83,21 @@ def members(table: LazyTable, by: str, apart: Sequence[Sequence[str]], end: tupl
     False
     """
     digest = hashlib.sha256()
-    for columns in dict.fromkeys(tuple(columns) for columns in apart):
+    for columns in dict.fromkeys(tuple(columns) for columns in group_columns):
         for row in sorted(_pairs(table, by, columns, end)):
             digest.update(json.dumps(row, separators=(",", ":")).encode())
     return digest.hexdigest()
 
 
-def _pairs(table: LazyTable, by: str, apart: Sequence[str], end: tuple[str, Scalar] | None) -> set[tuple[str, ...]]:
+def _pairs(
+    table: LazyTable, by: str, group_columns: Sequence[str], end: tuple[str, Scalar] | None
+) -> set[tuple[str, ...]]:
     """Return the different pairs of a chain or group and its part, as texts; without chains or groups, with sizes."""
     order = () if end is None else (end[0],)
     with reading(table):
-        picked = table.pick(list(dict.fromkeys([*apart, by, *order])))
+        picked = table.pick(list(dict.fromkeys([*group_columns, by, *order])))
         picked = picked if end is None else dated(picked, end[0])
-        keys = {f"g{i}": nw.col(column) for i, column in enumerate((*apart, by))}
+        keys = {f"g{i}": nw.col(column) for i, column in enumerate((*group_columns, by))}
         within = None if end is None else picked.column(end[0]) <= picked.value(*end)
 
         def pairs(frame: Any) -> Any:
@@ -101,7 +105,7 @@ def _pairs(table: LazyTable, by: str, apart: Sequence[str], end: tuple[str, Scal
             return kept.select(**keys, n=nw.lit(1)).group_by(*keys).agg(nw.col("n").sum())
 
         sizes: dict[tuple[str, ...], int] = {}
-        for *names, size in (row for rows in picked.together(apart).parts(pairs) for row in rows):
+        for *names, size in (row for rows in picked.together(group_columns).parts(pairs) for row in rows):
             pair = tuple(str(plain(name)) for name in names)
             sizes[pair] = sizes.get(pair, 0) + whole(size)
-    return set(sizes) if apart else {(*pair, str(size)) for pair, size in sizes.items()}
+    return set(sizes) if group_columns else {(*pair, str(size)) for pair, size in sizes.items()}

@@ -74,7 +74,7 @@ class LazyTable:
     complete: bool = False
     """Whether to assume that no value is missing or NaN and leave out masks; the same scan must then verify it."""
     snapshot: Snapshot | None = None
-    """The state of the table's files when it was opened, if it was opened from files: they must not change."""
+    """The state of the table's files when it was opened from files, which must not change."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -85,22 +85,22 @@ class LazyTable:
     def __contains__(self, column: object) -> bool:
         return column in self.schema
 
-    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> LazyTable:
+    def pick(self, columns: Sequence[str], *, key_columns: Collection[str] = (), complete: bool = False) -> LazyTable:
         """Return the table with only these columns, cleaned; raises NoColumnError for other names.
 
         Cleaned means: missing values and NaN are null, numbers are 64-bit floats, whole numbers 64-bit integers, and
         categories are texts.
 
-        apart:    columns that only distinguish records: their integers keep their width, so sorting and grouping are
-                  faster.
-        complete: assume that no value is missing, which is faster. The results hold only if the same scan finds that
-                  every value is present and that every column of numbers has a finite sum.
+        key_columns: columns that only distinguish records: their integers keep their width, so sorting and grouping
+                     are faster.
+        complete:    assume that no value is missing, which is faster. The results hold only if the same scan finds that
+                     every value is present and that every column of numbers has a finite sum.
         """
         self.check_names(columns)
         with reading(self):
-            return self._picked(columns, apart, complete)
+            return self._picked(columns, key_columns, complete)
 
-    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> LazyTable:
+    def _picked(self, columns: Sequence[str], key_columns: Collection[str], complete: bool) -> LazyTable:
         for column in columns:
             if column in self.void:
                 raise RecordsError(f"column {column!r} of {self.name} holds no values: all of them are missing")
@@ -112,7 +112,9 @@ class LazyTable:
         elif self.engine.is_dask():
             known = with_nulls(native._meta, self.name, _TEXTS)
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
-        frame = frame.select(*_cleaned(LazyTable(frame, frame.collect_schema(), self.name, complete=complete), apart))
+        frame = frame.select(
+            *_cleaned(LazyTable(frame, frame.collect_schema(), self.name, complete=complete), key_columns)
+        )
         return self.made_of(frame, complete=complete)
 
     def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> LazyTable:
@@ -233,7 +235,7 @@ class LazyTable:
         if isinstance(dtype, (nw.Date, nw.Datetime)):
             return "time"
         raise FrameError(
-            f"column {column!r} of {self.name} holds values of type {dtype}; expected numbers, texts, times or truths"
+            f"column {column!r} of {self.name} holds values of type {dtype}; expected numbers, texts, times or booleans"
         )
 
     def column(self, name: str) -> nw.Expr:
@@ -315,7 +317,7 @@ class LazyTable:
             return self._whole(name, literal)
         raise QueryError(
             f"column {name!r} of {self.name} holds {_NAMES[kind]}, which {brief(literal)} is not; "
-            "write the value as it stands in the table"
+            "write the value as in the table"
         )
 
     def _whole(self, name: str, literal: float) -> float:
@@ -498,14 +500,14 @@ def _repeated(source: Any) -> list[Any]:
     return []
 
 
-def _cleaned(table: LazyTable, apart: Collection[str]) -> Iterator[nw.Expr]:
+def _cleaned(table: LazyTable, key_columns: Collection[str]) -> Iterator[nw.Expr]:
     as_it_is = table.complete and (table.engine.is_duckdb() or table.in_spark)  # there, a clipped NaN is a number
     for column, dtype in table.schema.items():
         kind = table.kind(column)
         if kind == "number":
             number = nw.col(column) if isinstance(dtype, nw.Float64) else nw.col(column).cast(nw.Float64)
             yield number if as_it_is else number.fill_nan(None)
-        elif kind == "whole" and not (column in apart or isinstance(dtype, _WIDE)):
+        elif kind == "whole" and not (column in key_columns or isinstance(dtype, _WIDE)):
             yield nw.col(column).cast(nw.Int64)
         elif isinstance(dtype, nw.Datetime) and dtype.time_zone not in (None, "UTC") and table.engine.is_polars():
             yield nw.col(column).dt.convert_time_zone("UTC")

@@ -125,9 +125,9 @@ class Sequences:
         """
         whole_table = scan(source)
         subject = subject_of(whole_table, state)
-        apart = {*layout.entity, *(() if numeric or subject.condition is not None else subject.columns)}
+        key_columns = {*layout.entity, *(() if numeric or subject.condition is not None else subject.columns)}
         table = whole_table.pick(
-            [*subject.columns, *layout.order_by, *layout.entity, *public], apart=apart - {*layout.order_by}
+            [*subject.columns, *layout.order_by, *layout.entity, *public], key_columns=key_columns - {*layout.order_by}
         )
         orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
         for column in public:
@@ -227,16 +227,16 @@ class Sequences:
         if isinstance(self.step, str):
             expected = nw.col("b0").dt.offset_by(self.step)
             return _relation(nw.col("o0") == expected, nw.col("o0") < expected)
-        apart, slack = nw.col("o0") - nw.col("b0"), 0 if isinstance(self.step, int) else _STEP_TOLERANCE * self.step
-        return _relation((apart >= self.step - slack) & (apart <= self.step + slack), apart < self.step)
+        elapsed, slack = nw.col("o0") - nw.col("b0"), 0 if isinstance(self.step, int) else _STEP_TOLERANCE * self.step
+        return _relation((elapsed >= self.step - slack) & (elapsed <= self.step + slack), elapsed < self.step)
 
     def _relation_of_days(self) -> nw.Expr:
         """Return the same for a date and a time of day: the next record is on the same day, or on the next one."""
         assert self.minutes is not None
         today, tomorrow = nw.col("o0") == nw.col("b0"), nw.col("o0") == nw.col("b0").dt.offset_by("1d")
-        apart = _since_midnight("o1", self.minutes) - _since_midnight("b1", self.minutes)
-        follows = (today & (apart == self.step)) | (tomorrow & (apart + _DAY == self.step))
-        return _relation(follows, (today & (apart < self.step)) | (tomorrow & (apart + _DAY < self.step)))
+        elapsed = _since_midnight("o1", self.minutes) - _since_midnight("b1", self.minutes)
+        follows = (today & (elapsed == self.step)) | (tomorrow & (elapsed + _DAY == self.step))
+        return _relation(follows, (today & (elapsed < self.step)) | (tomorrow & (elapsed + _DAY < self.step)))
 
     @property
     def placed_by_order(self) -> bool:
@@ -334,7 +334,7 @@ class Sequences:
             raise RecordsError(
                 f"{having(tied, 'record', table.name)} the same {order} as the previous record"
                 + (" of the same entity" if layout.entity else "")
-                + ", so which one comes first is not known; add a column that breaks the ties to "
+                + ", so their order is unknown; add a column that breaks the ties to "
                 + name_of("order_by")
                 + ("" if layout.entity else ", or name the entities with " + param("entity"))
             )
@@ -347,7 +347,7 @@ class Sequences:
         if layout.step is not None and sizes is not None and sizes.longest > 1 and not relations[FOLLOWS]:
             raise RecordsError(
                 f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
-                f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of "
+                f"{order!r}: each follows after a gap, so there is no transition; give the spacing of "
                 f"{order!r} as " + params("{step}, or leave {step} out")
             )
 

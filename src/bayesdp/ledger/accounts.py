@@ -2,7 +2,7 @@
 
 Before an account is used or anything is written, the end of the chain and the account are checked against each
 other, in a time that does not depend on the length of the ledger: the last entries must be linked up to the head, and
-the account must be the one that its last change sealed (`standing`).
+the account must be the one that its last change sealed (`account_totals`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is run: discrete Laplace and Gaussian noise, noisy max and randomized response by OpenDP; NumPy for simulations.
+"""Mechanisms: discrete Laplace and Gaussian noise, noisy max and randomized response by OpenDP; NumPy for simulations.
 
 OpenDP and NumPy load when a mechanism is created or run, not when this package is imported. Only simulations take a
 seed, and `require_private` keeps them out of releases.

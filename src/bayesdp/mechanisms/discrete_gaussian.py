@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import DiscreteGaussian, least_gaussian_scale
 from bayesdp.errors import InvalidInputError
@@ -21,7 +22,7 @@ from bayesdp.rounding import up
 __all__ = ["DiscreteGaussianMechanism"]
 
 _LARGEST_SQUARE = 2**124
-"""One record moves no number beyond 2^62."""
+"""The largest squared sensitivity: one record moves no number beyond 2^62."""
 
 _HALVINGS = 60
 _NUDGES = 16
@@ -39,7 +40,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
     dimension:           how many values there are.
     scale:               the scale σ of the noise; σ² is at least squared_sensitivity/(2ρ).
 
-    Raises `InvalidInputError` for what is not of that kind, and for a ρ so small that the scale passes 2^56.
+    Raises InvalidInputError for other arguments, and for a ρ so small that the scale exceeds 2^56.
 
     >>> mechanism = DiscreteGaussianMechanism(squared_sensitivity=2, rho=0.25, dimension=3)
     >>> round(mechanism.scale, 12)
@@ -59,7 +60,9 @@ class DiscreteGaussianMechanism(IntegerNoise):
     def __post_init__(self) -> None:
         squared = self.squared_sensitivity  # beyond 10^18 for sums on a fine grid, which `natural` refuses
         if not (type(squared) is int and 1 <= squared <= _LARGEST_SQUARE):
-            raise InvalidInputError(f"squared_sensitivity must be a whole number from 1 to 2^124, not {brief(squared)}")
+            raise InvalidInputError(
+                name_of("squared_sensitivity") + f" must be a whole number from 1 to 2^124, not {brief(squared)}"
+            )
         object.__setattr__(self, "rho", validation.positive("rho", self.rho))
         object.__setattr__(self, "dimension", checked_dimension(self.dimension))
         object.__setattr__(self, "scale", self._confirmed_scale())
@@ -105,10 +108,10 @@ class DiscreteGaussianMechanism(IntegerNoise):
         return ConcentratedLoss(high)
 
     def release(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Return `values` with fresh noise; the operating system seeds the generator, and nobody else can.
+        """Return `values` with fresh noise; only the operating system seeds the generator.
 
-        Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
-        Raises `NoiseError` if the noise cannot be drawn.
+        Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
+        within ±2^62, and NoiseError if the noise cannot be drawn.
         """
         checked = checked_integers(values, self.dimension)
         require_untouched_generator()
@@ -122,7 +125,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
         scale = least_gaussian_scale(Fraction(self.squared_sensitivity), self.rho)
         if scale > LARGEST_SCALE:
             raise InvalidInputError(
-                f"rho = {self.rho:g} asks for noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
+                f"rho = {self.rho:g} needs noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
                 "choose a larger rho or a coarser grid"
             )
         for _ in range(_NUDGES):

@@ -1,4 +1,4 @@
-"""What noise on 64-bit integers takes: how large numbers and scales may be, and the check of what is passed."""
+"""Noise on 64-bit integers: the limits of numbers and scales, and the check of arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LARGEST_SCALE", "LARGEST_VALUE", "checked_dimension", "checked_integ
 
 LARGEST_VALUE = 2**62
 LARGEST_SCALE = 2**56
-"""OpenDP adds the noise in exact integers and then saturates to int64, without a word. Within these two limits that
+"""OpenDP adds the noise in exact integers and then saturates to int64 without an error. Within these two limits that
 needs noise of at least 2^62 ≥ 64·scale. Discrete Laplace noise has that with probability 2p^(2^62)/(1 + p) ≤ 2e^(−64) <
 2^−91 in a cell (p = e^(−1/scale)), hence less than 2^−60 in a whole answer of at most 2^31 − 1 cells; discrete Gaussian
 noise with probability below e^(−2000). Saturating is post-processing: even then privacy is untouched and only the
@@ -24,7 +24,7 @@ _MOST_CELLS = 2**31 - 1
 
 
 def checked_dimension(dimension: int) -> int:
-    """Return how many numbers a mechanism takes, or refuse it."""
+    """Return the number of values of a mechanism; InvalidInputError for an invalid one."""
     checked = validation.natural("dimension", dimension)
     if checked > _MOST_CELLS:
         raise InvalidInputError(name_of("dimension") + f" must be at most 2^31 - 1, not {checked}")
@@ -32,7 +32,7 @@ def checked_dimension(dimension: int) -> int:
 
 
 def checked_integers(values: Sequence[int], dimension: int) -> list[int]:
-    """Return `dimension` whole numbers within ±2^62, or refuse them with a message that shows no value.
+    """Return `dimension` whole numbers within ±2^62; the error for others shows no value.
 
     >>> checked_integers([10, 0], 2)
     [10, 0]

@@ -1,4 +1,4 @@
-"""Several models of which one holds: the guarantee then holds under each of them."""
+"""Several models, one of which holds: the guarantee then holds under each of them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["AnyOf"]
 
 @dataclass(frozen=True, init=False)
 class AnyOf(Model):
-    """One of `models` holds, and it is unknown which; the leakage is the largest over them.
+    """One of `models` holds, but which one is unknown; the leakage is the largest over them.
 
-    Its diagnosis is the least alarming of its models', if all were diagnosed: a table contradicts the assumption only
-    if it contradicts every model.
+    If all models were diagnosed, its diagnosis is the least alarming of theirs: a table contradicts the assumption
+    only if it contradicts every model.
 
     >>> from bayesdp.models import ArbitraryGroups, Independent
     >>> AnyOf(Independent(), ArbitraryGroups(3)).group_size
@@ -139,7 +139,7 @@ class AnyOf(Model):
         return entries
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the models as they hold on a table, which every one of them must cover."""
+        """Return the models as they hold on a table. Every model must cover the table."""
         return self.over_members(lambda model: model.check_table(table, subject or self.subject))
 
     @property
@@ -165,7 +165,7 @@ class AnyOf(Model):
             for diagnosis in known
         )
         numbered = "; ".join(f"model {number}: {verdict}" for number, verdict in enumerate(verdicts, 1))
-        return f"Of the models of which one is assumed to hold, tables say: {numbered}."
+        return f"One of several models is assumed to hold; their diagnoses: {numbered}."
 
     @property
     def unchecked(self) -> str | None:

@@ -17,7 +17,7 @@ __all__ = ["ArbitraryGroups"]
 
 @dataclass(frozen=True)
 class ArbitraryGroups(Model):
-    """Records come in independent groups of at most `size`; nothing is assumed inside a group.
+    """Records form independent groups of at most `size`; nothing is assumed within a group.
 
     group: the columns that identify groups, so that a session can check their size.
     unit:  "record" to protect one record; "group" to protect all records of a group together, such as a person whose
@@ -70,7 +70,7 @@ class ArbitraryGroups(Model):
         return tuple(self.group)
 
     def at_any_length(self) -> Self:
-        """Return the model: a table in which a group exceeds its size is refused."""
+        """Return the model: a table with a larger group is refused."""
         return self
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:

@@ -123,12 +123,12 @@ class Model(Document):
 
     @property
     def origin(self) -> str | None:
-        """How a private release learnt the parameters, as sentences; None if none did."""
+        """How a private release estimated the parameters, in sentences; None if none did."""
         return None
 
     @property
     def opened_as(self) -> Model:
-        """The model with which an account is opened: this one, unless a release of the account learnt it."""
+        """The model with which an account is opened: this one, unless a release of the account estimated it."""
         return self
 
     @property
@@ -138,7 +138,7 @@ class Model(Document):
 
     @property
     def members(self) -> tuple[Model, ...]:
-        """The models of which one holds: this one alone, except under AnyOf."""
+        """The models, one of which holds: this model alone, except under AnyOf."""
         return (self,)
 
     @property
@@ -192,7 +192,7 @@ class Model(Document):
     def at_any_length(self) -> Self:
         """Return the model as it holds for a table that may grow; ModelError if it does not cover such a table."""
         raise ModelError(
-            f'a model of type "{self.kind}" that says nothing about rows that are added later does not fit growing data'
+            f'a model of type "{self.kind}" does not cover rows that are added later; growing data need one that does'
         )
 
     @classmethod
@@ -243,7 +243,7 @@ class Model(Document):
         buried = before is not None and before.violated and not diagnosis.violated
         if before is not None and buried and not before.is_about(diagnosis.table_name, diagnosis.rows):
             raise ModelError(
-                f"the model's diagnosis on {before.table_name} says violated, and one on {diagnosis.table_name} does "
+                f"the model's diagnosis on {before.table_name} is violated, and one on {diagnosis.table_name} does "
                 "not replace it; take a copy of the model without a diagnosis for the other table"
             )
         return replace(self, diagnosis=diagnosis)
@@ -277,7 +277,7 @@ class Model(Document):
         if self.columns and query.column is not None and query.column not in self.columns:
             raise QueryError(
                 f"the model describes {', '.join(map(repr, self.columns))}, but the query is about {query.column!r}; a "
-                "correlation model of one column says nothing about another"
+                "model of one column does not describe another"
             )
         if query.by is not None and any(member.entity_columns is None for member in self.members):
             raise QueryError(
@@ -350,7 +350,7 @@ class Model(Document):
     def _checked(cls, entries: dict[str, Any]) -> Self:
         for key in entries:
             if key not in cls._keys():
-                raise ModelError(f'a model of type "{cls.kind}" has no "{key}"; it knows {_listed(cls._keys())}')
+                raise ModelError(f'a model of type "{cls.kind}" has no "{key}"; it has {_listed(cls._keys())}')
         for key in sorted(cls._required()):
             if key not in entries:
                 raise ModelError(f'a model of type "{cls.kind}" needs "{key}"')
@@ -399,6 +399,6 @@ def check_unit(unit: object) -> None:
 
 
 def whole_group(size: int, record: str) -> str:
-    """Return in words that all records of a group together are protected."""
+    """Return the privacy unit of a model that protects whole groups, in words."""
     whole = f"a whole group of at most {size} {record}s"
     return whole if record == "person" else f"{whole}, so that a person who is the group is protected"

@@ -23,7 +23,7 @@ __all__ = ["CHAIN_OPTIONS", "MEMORY", "ORDER_BY_TEXT", "Chain"]
 CHAIN_OPTIONS = (
     FitOption(
         "state",
-        "a column, or a condition such as 'steps > 0'.",
+        "The column of states, or a condition such as 'steps > 0'.",
         "EXPRESSION",
         required=True,
         example="steps > 0",
@@ -31,24 +31,39 @@ CHAIN_OPTIONS = (
     ),
     FitOption(
         "order_by",
-        "the columns that put records in order.",
+        "The columns that order the records.",
         "A,B",
         reads="columns",
         required=True,
         example="time",
         locates=True,
     ),
-    FitOption("entity", "the columns that tell independent chains apart.", "A,B", reads="columns", locates=True),
-    FitOption("step", "the spacing of the order: 5, 5m, 1d; by default what the table shows.", "STEP", locates=True),
+    FitOption(
+        "entity",
+        "The columns that identify a chain; chains are independent of one another.",
+        "A,B",
+        reads="columns",
+        locates=True,
+    ),
+    FitOption(
+        "step",
+        "The spacing of the order, such as 5, 5m or 1d; estimated from the table by default.",
+        "STEP",
+        locates=True,
+    ),
     MISSING,
     RECORD,
 )
 """The options of every fit of a chain; `fit_options` of a chain that can be fitted includes them."""
 
-ORDER_BY_TEXT = FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True)
+ORDER_BY_TEXT = FitOption(
+    "order_by_text", "Sort text in the order columns alphabetically.", "", reads="flag", locates=True
+)
 """The option to sort order columns of text as text."""
 
-MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
+MEMORY = FitOption(
+    "memory", "The number of preceding records that a record depends on.", "K", reads="whole", default="1"
+)
 """The option for the memory of a chain."""
 
 _MOST_LISTED = 8
@@ -57,11 +72,11 @@ _MOST_LISTED = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(Model):
-    """Records follow one another in an order and depend on their neighbours (several entities: independent chains).
+    """Records have an order and depend on their neighbours. With several entities, there are independent chains.
 
     states: the values a record can have, if the model lists them; a table with others is refused.
     length: an upper bound on the number of records in one chain; None means any length.
-    state:  the expression that defines the states, if they are not a column as it stands ("steps > 0").
+    state:  the expression that defines the states if they are not the values of a column ("steps > 0").
     gaps:   whether records are missing inside the chain.
     unit:   how many consecutive records are protected together; 12 five-minute records protect any hour.
     layout: the columns of the table it was fitted on.
@@ -135,7 +150,7 @@ class Chain(Model):
     def at_any_length(self) -> Self:
         """Return the chain without a limit on its length, and with gaps, which then cost nothing more.
 
-        Raises ModelError for a chain without an order, since it could not be checked that new records come last.
+        Raises ModelError for a chain without an order, which is needed to check that new records come last.
         """
         if self.layout is None:
             raise ModelError(
@@ -162,7 +177,7 @@ class Chain(Model):
 
     @property
     def window(self) -> tuple[int, str]:
-        """The number of records in a stretch of time in which anything might happen, and the stretch in words."""
+        """The number of records in a period in which anything may happen, and the period in words."""
         records, name = (12, "12 consecutive records") if self.layout is None else self.layout.stretch
         if records <= self.unit:
             records, name = 2 * self.unit, f"{2 * self.unit} consecutive records"
@@ -196,10 +211,7 @@ class Chain(Model):
         else:
             if subject is None or not order_by:
                 raise ModelError(
-                    params(
-                        "the model does not say which columns it is about; name them as fit does, by {state} and "
-                        "{order_by}"
-                    )
+                    params("the model does not name its columns; name them as in fit, by {state} and {order_by}")
                 )
             layout = ChainLayout(order_by, entity or (), step, order_by_text=bool(order_by_text))
         if missing is not None:
@@ -228,7 +240,7 @@ class Chain(Model):
         if self.length is not None and chains.longest > self.length:
             raise RecordsError(
                 f"{table.name} has a chain of {chains.longest} records, but the model describes chains of at most "
-                f"{self.length}; fit it again, or say how entities are told apart"
+                f"{self.length}; fit it again, or name the columns that identify entities"
             )
         return replace(self, gaps=self.gaps or not chains.unbroken)
 
@@ -237,7 +249,7 @@ class Chain(Model):
         if self.layout is not None:
             return None
         return (
-            "The model names no order: the order of the records was not checked, and the whole table counts as one "
+            "The model names no order, so the order of the records was not checked, and the whole table counts as one "
             "chain."
         )
 

@@ -20,8 +20,8 @@ __all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
 KIND, SCHEMA = "diagnosis", 1
 
 NOTES = (
-    "A test can find a violation, but cannot prove an assumption: fine means that a test which would have seen a "
-    "deviation that matters saw none.",
+    "A test can find a violation, but cannot prove an assumption: fine means that a test that would have found a "
+    "deviation that matters found none.",
     "This report was computed from the data without any noise. It is for those who may see the data; no guarantee "
     "covers it.",
 )
@@ -174,7 +174,7 @@ class Diagnosis(Displayed, Document):
         if not all(isinstance(finding, Finding) for finding in self.findings):
             raise ModelError("the findings of a diagnosis must be Finding(...)")
         for sentence in self.trusted:
-            _text("what a diagnosis takes on trust", sentence)
+            _text("what a diagnosis does not test", sentence)
         object.__setattr__(self, "findings", tuple(self.findings))
         object.__setattr__(self, "trusted", tuple(self.trusted))
         object.__setattr__(self, "date", _date(self.date))
@@ -274,11 +274,13 @@ class Diagnosis(Displayed, Document):
         _texts("the notes of a diagnosis", entries.pop("notes"))
         verdict = _verdict(entries.pop("verdict"))
         findings = validation.items("the findings of a diagnosis", entries.pop("findings"), ModelError)
-        trusted = _texts("what a diagnosis takes on trust", entries.pop("trusted"))
+        trusted = _texts("what a diagnosis does not test", entries.pop("trusted"))
         table = entries.pop("table")
         read = cls(**entries, table_name=table, findings=tuple(map(Finding.from_dict, findings)), trusted=trusted)
         if verdict != read.verdict:
-            raise ModelError(f'the diagnosis says "{verdict}", but its findings come to "{read.verdict}"')
+            raise ModelError(
+                f'the verdict of the diagnosis is "{verdict}", but that of its findings is "{read.verdict}"'
+            )
         return read
 
 
@@ -291,12 +293,12 @@ def least_alarming(diagnoses: Sequence[Diagnosis | None]) -> Diagnosis | None:
 
 
 def _entries(what: str, document: object, known: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the entries of a JSON object that has all of `known` and nothing but these and `optional`."""
+    """Return the entries of a JSON object that has all of `known`, and otherwise only entries of `optional`."""
     if not isinstance(document, Mapping):
         raise ModelError(f"{what} must be a JSON object, not {brief(document)}")
     for key in document:
         if key not in (*known, *optional):
-            raise ModelError(f"{what} has no {brief(key)}; it knows {', '.join((*known, *optional))}")
+            raise ModelError(f"{what} has no {brief(key)}; it has {', '.join((*known, *optional))}")
     for key in known:
         if key not in document:
             raise ModelError(f'{what} needs "{key}"')

@@ -20,9 +20,9 @@ class FitOption:
     default:  the default as a user would type it; None if there is none.
     required: whether fit needs it.
     example:  a value for the message that asks for it.
-    locates:  whether it locates the records in a table, so that `diagnose` takes it, too.
+    locates:  whether it locates the records in a table, so that `diagnose` accepts it, too.
 
-    >>> FitOption("order_by", "the columns that put records in order.", "A,B", reads="columns").flag
+    >>> FitOption("order_by", "The columns that order the records.", "A,B", reads="columns").flag
     '--order-by'
     """
 
@@ -41,8 +41,8 @@ class FitOption:
         return f"--{self.name.replace('_', '-')}"
 
 
-MISSING = FitOption("missing", "error, or drop: leave records with missing values out.", "RULE", default="error")
+MISSING = FitOption("missing", "What to do with missing values: error, or drop the records.", "RULE", default="error")
 """The option for missing values."""
 
-RECORD = FitOption("record", 'What one record is, as in "5-minute interval".', default="record")
+RECORD = FitOption("record", 'What a record is, such as "5-minute interval".', default="record")
 """The option for the name of a record in guarantees."""

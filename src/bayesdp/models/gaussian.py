@@ -28,31 +28,31 @@ from bayesdp.rounding import shown_above, shown_below
 __all__ = ["GaussianGroups"]
 
 _MOST_SHOWN = 12
-"""The correlations of so many members still fit on a screen, side by side."""
+"""The largest group whose correlations fit on a screen, side by side."""
 
 _LARGEST_INVERTED = 20
 _MOST_KINDS = 64
-"""A precision of small groups is also known by their covariances, if they are not too many to look at one by one."""
+"""The covariances of a precision are computed only if its groups are at most this large."""
 
 _AGREEMENT = 0.005
-"""Covariances this close to those of the moments, in standard deviations, still agree with them: they were rounded."""
+"""The tolerance, in standard deviations, between covariances and those of the moments: they may be rounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianGroups(Model):
-    """Records come in independent groups, jointly normal inside a group.
+    """Records form independent groups, jointly normal within a group.
 
-    Either a bound — `correlation` on every pair's |correlation| and `size`, the largest group, all variances equal — or
-    what is known exactly: `covariance`, one matrix or a list of matrices for several kinds of group; or `precision`,
-    the inverse of the covariance of all records: {"records": n, "entries": [[i, j, value], …]}, a SciPy sparse matrix,
-    or its rows. Records that no path of entries connects are in different groups.
+    Give either a bound: `correlation`, on |correlation| of every pair, and `size`, the largest group; all variances are
+    then equal. Or give exact parameters: `covariance`, one matrix or a list of matrices for several kinds of group; or
+    `precision`, the inverse of the covariance of all records: {"records": n, "entries": [[i, j, value], …]}, a SciPy
+    sparse matrix, or its rows. Records that no path of entries connects are in different groups.
 
     distance: target values up to this far apart are protected; None means the clipping width of the query. Values
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
     unit:     "record" if one record is protected; "group" if all records of a group together are.
-    moments:  the sample moments the covariance was estimated from, if it was; another than theirs is refused.
-    layout:   the columns of the table it was fitted on; `located` names them for a model that was not.
-    learnt:   how the correlation was learnt by a private release (`Session.fit`), if it was: the guarantee covers it.
+    moments:  the sample moments that the covariance was estimated from, if any; the two must agree.
+    layout:   the columns of the table it was fitted on; `located` sets them for a model that was not fitted.
+    learnt:   the private release (`Session.fit`) that estimated the correlation, if any: the guarantee covers it.
 
     >>> GaussianGroups(correlation=0.275, size=3).group_size
     3
@@ -74,7 +74,7 @@ class GaussianGroups(Model):
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         FitOption(
             "value",
-            "the column; several: one row a group.",
+            "The column of values; several columns mean one row for each group.",
             "A,B",
             reads="columns",
             required=True,
@@ -82,9 +82,9 @@ class GaussianGroups(Model):
             locates=True,
         ),
         FitOption(
-            "group", "the columns that tell groups apart.", "A,B", reads="columns", example="family", locates=True
+            "group", "The columns that identify a group.", "A,B", reads="columns", example="family", locates=True
         ),
-        FitOption("role", "the column of roles.", locates=True),
+        FitOption("role", "The column of roles in a group, such as father or child.", locates=True),
         MISSING,
         RECORD,
     )
@@ -102,7 +102,7 @@ class GaussianGroups(Model):
                 )
             if self.covariance is None:
                 raise ModelError(
-                    "moments describe what a covariance was estimated from; give " + param("covariance") + " too"
+                    "moments are those that a covariance was estimated from; give " + param("covariance") + " too"
                 )
             if [len(kind) for kind in self.kinds] != [self.moments.members]:
                 raise ModelError(
@@ -124,12 +124,12 @@ class GaussianGroups(Model):
 
     def _check_learnt(self, learnt: LearntCorrelation) -> None:
         if not isinstance(learnt, LearntCorrelation):
-            raise ModelError(name_of("learnt") + f" must be what Session.fit learnt, not {brief(learnt)}")
+            raise ModelError(name_of("learnt") + f" must be the result of Session.fit, not {brief(learnt)}")
         if self.correlation is None or learnt.size != self.size:
-            raise ModelError("what was learnt is a bound on every correlation, of groups of another size or kind")
+            raise ModelError("the private fit was of groups of another size or kind")
         if self.correlation > learnt.ceiling:
             raise ModelError(
-                f"correlation = {self.correlation:g} is above the ceiling of {learnt.ceiling:g} that was assumed before"
+                f"correlation = {self.correlation:g} is above the ceiling of {learnt.ceiling:g} of the private fit"
             )
 
     def _check_given(self) -> None:
@@ -149,7 +149,7 @@ class GaussianGroups(Model):
         if self.precision is not None:
             object.__setattr__(self, "precision", Precision.of(self.precision))
             if self.layout is not None:
-                raise ModelError("a precision tells all records of a table apart by position; it takes no layout")
+                raise ModelError("a precision identifies all records of a table by position; it takes no layout")
 
     def _check_moments(self, moments: Moments | AnovaMoments) -> None:
         given, estimated = self.matrices[0], np.array(moments.covariance)
@@ -185,7 +185,7 @@ class GaussianGroups(Model):
         record: str = "record",
         distance: float | None = None,
     ) -> Self:
-        """Build the model from sample moments, mean and covariance of `groups` groups, which the model keeps.
+        """Build the model from the sample moments of `groups` groups, their mean and covariance, and store them.
 
         >>> GaussianGroups.from_moments([69, 64], [[6, 1], [1, 5]], groups=197).estimated
         True
@@ -208,16 +208,16 @@ class GaussianGroups(Model):
     ) -> Self:
         """Estimate the model from a table of any engine, or from files by their path (docs/frames.md).
 
-        Long data: `value` is a column, `group` tells which records belong together. With `role` (child, father, …) the
-        covariance of the roles is estimated, each pair over the groups that have both; without, the members of a group
-        are exchangeable: one correlation (the intraclass correlation), one variance, the size of the largest group.
-        Wide data: several `value` columns, one row a group, the columns are the roles.
+        Long data: `value` is a column, and `group` identifies groups. With `role` (child, father, …), fit estimates the
+        covariance of the roles, each pair over the groups that have both. Without it, the members of a group are
+        exchangeable: fit estimates one variance, one correlation (the intraclass correlation) and the largest size.
+        Wide data: several `value` columns and one row for each group; the columns are the roles.
 
-        The table is asked about the assumption, too, and what it says is stored in the model; diagnose=False saves the
-        time, and the model then says that it was never diagnosed.
+        fit also diagnoses the assumption on the table and stores the diagnosis in the model. diagnose=False saves the
+        time; the model then states that it was never diagnosed.
 
-        Raises FrameError for what is wrong with the table (missing values unless missing="drop", groups of one only,
-        two records of a group in one role), ModelError for a covariance that is not positive definite.
+        Raises FrameError for an invalid table (missing values unless missing="drop", only groups of one, two records of
+        a group in one role), ModelError for a covariance that is not positive definite.
 
         >>> import polars
         >>> pairs = polars.DataFrame({"kid": [60, 90, 100, 80], "mother": [90, 100, 120, 85]})
@@ -246,13 +246,13 @@ class GaussianGroups(Model):
         role: str | None = None,
         missing: Literal["error", "drop"] | None = None,
     ) -> Diagnosis:
-        """Say whether the table looks as the model assumes: normality, variances, correlation between groups.
+        """Diagnose whether the table looks as the model assumes: normality, variances, correlation between groups.
 
-        A model that was fitted knows its columns (value, group, role) and what to do with missing values, and only what
-        is given replaces them; else name them as in fit. The rows of a covariance then are the roles in the order of
+        A fitted model has its columns (value, group, role) and the rule for missing values, which the arguments given
+        replace; for any other model, name them as in fit. The rows of a covariance are then the roles in the order of
         their names, or several values in the order given.
 
-        Raises ModelError if the columns are not known, FrameError for the table.
+        Raises ModelError if the columns are unknown, FrameError for an invalid table.
         """
         if self.layout is not None:
             layout = self.layout.renamed(value, group, role)
@@ -261,7 +261,7 @@ class GaussianGroups(Model):
             if not values:
                 raise ModelError(
                     params(
-                        "the model does not say which columns it is about; name them as fit does, by {value} and "
+                        "the model does not name its columns; name them as in fit, by {value} and "
                         "{group}, or by several values, one row a group"
                     )
                 )
@@ -340,7 +340,7 @@ class GaussianGroups(Model):
         if not self.matrices:
             assert self.precision is not None
             beside = len(self.precision.values) - self.precision.records
-            return f"A precision of {self.precision.records} records, {beside} pairs of which depend directly."
+            return f"A precision of {self.precision.records} records, {beside} pairs of which are directly dependent."
         deviations = [deviation for matrix in self.matrices for deviation in np.sqrt(np.diag(matrix))]
         return (
             f"Standard deviations from {min(deviations):.4g} to {max(deviations):.4g}; every correlation is at most "
@@ -359,7 +359,7 @@ class GaussianGroups(Model):
 
     @property
     def _exchangeable(self) -> str:
-        """What describes the members if they are all alike."""
+        """The description of members that are all alike."""
         assert isinstance(self.moments, AnovaMoments)
         return (
             f"Members are exchangeable: standard deviation {self.matrices[0][0, 0] ** 0.5:.5g}, intraclass correlation "
@@ -399,11 +399,11 @@ class GaussianGroups(Model):
 
     @property
     def opened_as(self) -> GaussianGroups:
-        """The groups as they were before the correlation was learnt: with the ceiling."""
+        """The groups before the correlation was estimated: with the ceiling."""
         return self if self.learnt is None else replace(self, correlation=self.learnt.ceiling, learnt=None)
 
     def learning(self, learnt: LearntCorrelation) -> Self:
-        """Return the groups with the correlation learnt from noisy sums."""
+        """Return the groups with the correlation estimated from noisy sums."""
         return replace(self, correlation=learnt.correlation, learnt=learnt)
 
     def located(
@@ -414,7 +414,7 @@ class GaussianGroups(Model):
         role: str | None = None,
         missing: Literal["error", "drop"] = "error",
     ) -> Self:
-        """Return the groups with the columns they are in; what was learnt on others is left out.
+        """Return the groups with these columns, without estimates from other columns.
 
         `value`, `group`, `role` and `missing` are those of fit.
 
@@ -438,7 +438,7 @@ class GaussianGroups(Model):
         return (*self.layout.group, *(() if self.layout.role is None else (self.layout.role,)))
 
     def at_any_length(self) -> Self:
-        """Return the model: there may be more groups, and none of more members; a precision is of a table as it is."""
+        """Return the model, which allows more groups of the same sizes; ModelError for a precision, which does not."""
         return super().at_any_length() if self.precision is not None else self
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
@@ -448,8 +448,9 @@ class GaussianGroups(Model):
             return self._check_records(table, subject)
         if not layout.wide and layout.role is None and not self._alike:
             raise ModelError(
-                "the covariance tells members apart, but the layout names no role column, so nobody can see which "
-                "member a record is; give " + param("role") + ", or a covariance in which all members are alike"
+                "the covariance differs between members, but the layout names no role column to identify them; give "
+                + param("role")
+                + ", or a covariance in which all members are alike"
             )
         largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:
@@ -462,7 +463,7 @@ class GaussianGroups(Model):
         return self
 
     def _check_records(self, table: TableView, subject: str | None) -> Self:
-        """Refuse a table with more records than a precision has; which record is which does not matter to ε."""
+        """Refuse a table with more records than the precision. Their order does not matter to ε."""
         asked = self.column if self.column is not None else subject
         if self.precision is not None and asked is not None:
             records = table.chains(asked, (), None).longest
@@ -485,13 +486,13 @@ class GaussianGroups(Model):
         strange = sorted(set(roles) - set(known)) if known else []
         if strange or len(roles) > self.group_size:
             raise RecordsError(
-                f"{table.name} has roles that the model does not know: {brief(strange or sorted(roles))}; fit it again"
+                f"{table.name} has roles that the model does not have: {brief(strange or sorted(roles))}; fit it again"
             )
         twice = sorted(role for role, most in roles.items() if most > 1)
         if twice:
             raise RecordsError(
                 f"some group of {table.name} has more than one record in the role {twice[0]!r}; a role names one "
-                "member of a group: number them apart, or fit the model without roles"
+                "member of a group: number the roles, or fit the model without roles"
             )
 
     @property
@@ -499,7 +500,7 @@ class GaussianGroups(Model):
         if self.layout is not None:
             return None
         if self.precision is not None:
-            return "That the records of the table are those of the precision was not checked, only their number."
+            return "Only the number of records was checked, not that they are those of the precision."
         return (
             "No group was named: which records belong together was not checked, nor that no group has more than "
             f"{self.group_size}."

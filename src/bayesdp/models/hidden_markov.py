@@ -25,14 +25,14 @@ _MOST_SHOWN = 12
 
 @dataclass(frozen=True)
 class HiddenMarkov(Chain):
-    """Records are emitted, each by itself, by the hidden states of a chain: a sensor's readings, a patient's symptoms.
+    """The hidden states of a chain emit records independently: a sensor's readings, a patient's symptoms.
 
-    Of the chain and of what it emits either the probabilities are known —
+    Give either the probabilities:
 
     transition:      row z holds the probabilities of the next hidden state after z,
-    emission:        row z holds the probabilities of the values that are recorded while the hidden state is z;
+    emission:        row z holds the probabilities of the values that are recorded while the hidden state is z.
 
-    — or only a bound on their odds ratios, the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), whatever the hour:
+    Or give a bound, for all times, on their odds ratios, the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)):
 
     transition_odds: that of neighbouring hidden states,
     emission_odds:   that of a hidden state and its record.
@@ -98,7 +98,7 @@ class HiddenMarkov(Chain):
     @property
     def assumption(self) -> str:
         return (
-            f"the records are emitted, each by itself, by the hidden states of a chain {self.extent}, where "
+            f"the hidden states of a chain {self.extent} emit the records independently; "
             + _told("the transition probabilities", "neighbouring hidden states", self.transition_odds)
             + " and "
             + _told("the emission probabilities", "a hidden state and its record", self.emission_odds)

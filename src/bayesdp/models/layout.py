@@ -22,7 +22,7 @@ class _Layout:
     """Column names, as tuples; JSON in and out."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the layout as a JSON object without what is not given."""
+        """Return the layout as a JSON object of the entries that are given."""
         given = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in given.items() if v not in (None, (), False)}
 
@@ -43,7 +43,7 @@ class _Layout:
 class ChainLayout(_Layout):
     """A chain in a table: the columns of its order and of entities, and the spacing of records.
 
-    order_by: the columns that put records in order.
+    order_by: the columns that order the records.
     entity:   the columns that identify a chain; none means one chain.
     step:     the spacing of the order; records farther apart have a gap between them. A number, or for times a period
               such as "5m", "1h", "1d" or a timedelta; kept in the largest unit that fits, "300s" as "5m". Two order
@@ -65,7 +65,7 @@ class ChainLayout(_Layout):
         object.__setattr__(self, "order_by", column_names("order_by", self.order_by))
         object.__setattr__(self, "entity", column_names("entity", self.entity))
         if not self.order_by:
-            raise ModelError(name_of("order_by") + " names no column; a chain needs to know which record comes next")
+            raise ModelError(name_of("order_by") + " names no column; a chain needs the order of its records")
         object.__setattr__(self, "step", _spacing(self.step))
         if self.step is not None and len(self.order_by) > 2:
             raise ModelError(
@@ -92,7 +92,7 @@ class ChainLayout(_Layout):
         *,
         order_by_text: bool | None = None,
     ) -> ChainLayout:
-        """Return the layout with what is given; None keeps what it has, but a step goes with its order column.
+        """Return the layout with these values; None keeps the present one, but a new order column drops the step.
 
         >>> ChainLayout("time", "person").renamed(None, None, "5m").step
         '5m'
@@ -133,7 +133,7 @@ class ChainLayout(_Layout):
 
 @dataclass(frozen=True)
 class GroupLayout(_Layout):
-    """Groups in a table: long (a record a row, with its group and perhaps its role) or wide (a group a row).
+    """Groups in a table: long (a row for each record, with its group and perhaps a role) or wide (one for each group).
 
     >>> GroupLayout(["kid_score", "mom_iq"]).wide
     True
@@ -152,17 +152,15 @@ class GroupLayout(_Layout):
         if not self.value:
             raise ModelError("value names no column; give the column whose values are correlated")
         if len(self.value) > 1 and (self.group or self.role):
-            raise ModelError(params("several value columns mean one row a group: leave {group} and {role} out"))
+            raise ModelError(params("several value columns mean one row for each group: leave {group} and {role} out"))
         if len(self.value) == 1 and not self.group:
-            raise ModelError(
-                "one value column needs " + param("group") + ", the column that tells which records belong together"
-            )
+            raise ModelError("one value column needs " + param("group") + ", the column that identifies groups")
         _check_flag("dropped", self.dropped)
 
     def renamed(
         self, value: str | Sequence[str] | None, group: str | Sequence[str] | None, role: str | None
     ) -> GroupLayout:
-        """Return the layout with what is given; what is not stays as long as the columns before it do.
+        """Return the layout with these values; None keeps the present one while the columns before it stay.
 
         >>> GroupLayout("height", "family", "member").renamed("height", None, None).role
         'member'
@@ -230,7 +228,7 @@ def _spelled(length: datetime.timedelta) -> str:
 
 
 def column_names(name: str, value: Any) -> tuple[str, ...]:
-    """Return the names of columns, given as one name, several, or None for none; refuses a name twice."""
+    """Return the names of columns, given as one name, several or None; raise an error for duplicates."""
     listed = hasattr(value, "tolist") and not hasattr(value, "iloc") and not isinstance(value, type)
     given = value.tolist() if listed else () if value is None else value
     names = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)

@@ -1,4 +1,4 @@
-"""An odds ratio learnt from noisy transition counts. Proof: docs/theory/private-fit.md."""
+"""An odds ratio estimated from noisy transition counts. Proof: docs/theory/private-fit.md."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from bayesdp.rounding import shown_above, shown_below
 __all__ = ["MOST_CELLS", "NOISIEST", "Learnt", "sensitivity"]
 
 DRAWS = 4000
-"""How many tables are drawn from the posterior at most, unless the credibility needs more."""
+"""The most tables drawn from the posterior, unless the credibility needs more."""
 
 NOISIEST = 2.0**14
 """The largest scale of noise: beyond it, tables of any practical size carry no information."""
 
 MOST_CELLS = 4096
-"""The most counts that are released at once."""
+"""The most counts in one release."""
 
 _REACH = 40
-"""The most scales between a noisy count and the true one; the rest is e^(−40) of the posterior."""
+"""The largest distance between a noisy and a true count, in scales; beyond it is e^(−40) of the posterior."""
 
 _DIGITS = 4
-"""The digits to which an odds ratio is rounded up, more than the noise leaves."""
+"""The digits to which an odds ratio is rounded up, finer than the noise."""
 
 _AT_ONCE = 2.0**20
 _SEED = 14
@@ -50,7 +50,7 @@ Values = tuple[Scalar, ...]
 def sensitivity(memory: int) -> int:
     """Return how far one replaced record can move the counts of all transitions, in ℓ1.
 
-    It takes part in at most memory + 1 transitions, and each leaves one cell for another.
+    It occurs in at most memory + 1 transitions, and each moves from one cell to another.
 
     >>> sensitivity(1), sensitivity(2)
     (4, 6)
@@ -60,13 +60,13 @@ def sensitivity(memory: int) -> int:
 
 @dataclass(frozen=True)
 class Learnt:
-    """How an odds ratio was learnt: from transition counts with noise, released and charged like any other answer.
+    """A private fit of an odds ratio: from noisy transition counts, released and charged like any other answer.
 
-    ceiling:     the odds ratio that was assumed before, which the learnt one never exceeds.
+    ceiling:     the odds ratio assumed before the fit, which the estimate never exceeds.
     tau:         the privacy of the noisy counts.
-    credibility: the share of the posterior, given the noisy counts, in which the odds ratio stays below the learnt one.
+    credibility: the share of the posterior, given the noisy counts, in which the odds ratio is below the estimate.
     counts:      the noisy counts, a table [before]…[now][next] for each stratum.
-    within:      the public columns that make strata.      strata: what they hold in each; one empty tuple for none.
+    within:      the public columns of the strata.         strata: their values in each; one empty tuple for none.
 
     >>> learnt = Learnt(1000, 1.0, 0.95, (((9020, 1003), (1007, 3010)),))
     >>> learnt.odds < 35
@@ -103,7 +103,7 @@ class Learnt:
 
     @staticmethod
     def about(subject: str) -> str:
-        """Return what is released of a column, and why."""
+        """Return a description of the release, and its purpose."""
         return f"the transitions of {subject}, to learn their odds ratio"
 
     @property
@@ -119,12 +119,12 @@ class Learnt:
 
     @property
     def states(self) -> int:
-        """How many states the chain has."""
+        """The number of states."""
         return len(self.counts[0])
 
     @property
     def memory(self) -> int:
-        """How many records matter for the next one."""
+        """The number of preceding records that a record depends on."""
         return np.ndim(self.counts) - 2
 
     @property
@@ -134,13 +134,13 @@ class Learnt:
 
     @cached_property
     def odds(self) -> float:
-        """The odds ratio learnt, rounded up; at most the ceiling."""
+        """The estimated odds ratio, rounded up; at most the ceiling."""
         largest = credible_log_odds(tuple(self.counts), self.scale, self.credibility)
         return min(self.ceiling, _rounded_up(largest))
 
     @property
     def origin(self) -> str:
-        """How the odds ratio was learnt, as a sentence."""
+        """The private fit of the odds ratio, in sentences."""
         same = "throughout each stratum" if self.within else "at all times"
         strata = f" in {len(self.strata)} strata by {', '.join(self.within)}" if self.within else ""
         return (
@@ -160,7 +160,7 @@ class Learnt:
 
     @classmethod
     def from_dict(cls, document: object) -> Learnt:
-        """Read it from its JSON object; ModelError for what is not one."""
+        """Read it from its JSON object; ModelError for an invalid one."""
         known = {"ceiling", "tau", "credibility", "counts", "within", "strata"}
         if not isinstance(document, Mapping) or not set(document) <= known:
             raise ModelError(f'"learnt" must be an object with {", ".join(sorted(known))}, not {brief(document)}')
@@ -193,7 +193,7 @@ def _checked_counts(value: object) -> Integers:
         )
     if table.size > MOST_CELLS:
         raise ModelError(
-            f"at most {MOST_CELLS} counts can be learnt from, not {table.size}; take fewer states or strata"
+            f"a private fit releases at most {MOST_CELLS} counts, not {table.size}; take fewer states or strata"
         )
     try:
         return table.astype(np.int64)
@@ -216,7 +216,7 @@ def _rounded_up(log_odds: float) -> float:
 
 @lru_cache(maxsize=64)
 def credible_log_odds(tables: tuple[Any, ...], scale: float, credibility: float) -> float:
-    """Return what ln of the largest odds ratio stays below with the credibility asked, given noisy counts.
+    """Return a bound on ln of the largest odds ratio with this credibility, given noisy counts.
 
     It is a high order statistic of draws from the posterior (docs/uncertainty.md); draws have a fixed seed.
     """
@@ -233,7 +233,7 @@ def credible_log_odds(tables: tuple[Any, ...], scale: float, credibility: float)
 
 
 def _true_counts(noisy: int, scale: float, draws: int, generator: np.random.Generator) -> Floats:
-    """Draw true counts given a noisy one: the noise's law times the prior Γ(n + ½)/n!, n ≥ 0, that Jeffreys's gives."""
+    """Draw true counts given a noisy one: the law of the noise times Jeffreys's prior Γ(n + ½)/n!, n ≥ 0."""
     from scipy.special import gammaln
 
     reach = math.ceil(_REACH * scale) + 1

@@ -1,4 +1,4 @@
-"""A correlation inside groups, learnt from noisy sums of products and squares. Proof: docs/theory/private-fit.md."""
+"""A correlation within groups, estimated from noisy sums of products and squares. Proof: docs/theory/private-fit.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_PAIRS = 2**33
 """The most ordered pairs, whose sums of products stay below 2^62 steps."""
 
 DRAWS = 4000
-"""How often the noise and the sample are drawn, unless the credibility needs more."""
+"""The number of draws of the noise and of the sample, unless the credibility needs more."""
 
 NOISIEST = 2.0**20
 """The largest scale of noise, in squares of the half-width; beyond it, tables carry no information."""
@@ -46,7 +46,7 @@ _FEWEST_STEPS = 16
 _CORRELATIONS = 100
 _HALVINGS = 10
 _PLACES = 4
-"""A correlation is looked for at so many places, then between two of them, and rounded up to so many decimals."""
+"""The number of correlations tried first, of those tried between two of them, and the decimals after rounding up."""
 
 _AT_ONCE = 1000
 _SEED = 14
@@ -64,14 +64,14 @@ def pairs_sensitivity(size: int) -> int:
 
 @dataclass(frozen=True)
 class LearntCorrelation:
-    """How the correlation inside groups was learnt: from three noisy sums, released and charged like any answer.
+    """A private fit of the correlation within groups: from three noisy sums, released and charged like any answer.
 
-    ceiling:     the correlation that was assumed before, which the learnt one never exceeds.
+    ceiling:     the correlation assumed before the fit, which the estimate never exceeds.
     tau:         the privacy of the noisy sums.
-    credibility: how sure it is that no correlation is larger.
-    bounds:      values were clipped to them first.
+    credibility: the probability that no correlation is larger.
+    bounds:      the bounds to which values were clipped first.
     size:        the most records a group may have.
-    groups:      how many groups there are of each size, which is public: (size, number) pairs.
+    groups:      the public number of groups of each size: (size, number) pairs.
     sums:        the noisy sums, over all pairs of different members of a group, in both orders: of the products, of
                  the squares of the first, and of the first times the half-width; in steps from the middle.
 
@@ -96,7 +96,7 @@ class LearntCorrelation:
     def __post_init__(self) -> None:
         ceiling = validation.number("ceiling", self.ceiling, ModelError)
         if not 0 <= ceiling <= 1:
-            raise ModelError(f"a ceiling for correlations lies in [0, 1], not at {ceiling:g}")
+            raise ModelError(f"a ceiling for correlations must lie in [0, 1], not at {ceiling:g}")
         object.__setattr__(self, "ceiling", ceiling)
         object.__setattr__(self, "tau", validation.positive("tau", self.tau, ModelError))
         object.__setattr__(self, "credibility", validation.probability("credibility", self.credibility, ModelError))
@@ -122,7 +122,7 @@ class LearntCorrelation:
 
     @staticmethod
     def about(subject: str) -> str:
-        """Return what is released of a column, and why."""
+        """Return a description of the release, and its purpose."""
         return f"sums of squares and products of {subject}, to learn its correlation inside groups"
 
     @property
@@ -138,13 +138,13 @@ class LearntCorrelation:
 
     @cached_property
     def correlation(self) -> float:
-        """The correlation learnt, rounded up; at most the ceiling."""
+        """The estimated correlation, rounded up; at most the ceiling."""
         largest = credible_correlation(tuple(self.groups), tuple(self.sums), self.scale, self.credibility)
         return min(self.ceiling, float(math.ceil(largest * 10**_PLACES) / 10**_PLACES))
 
     @property
     def origin(self) -> str:
-        """How the correlation was learnt, as sentences."""
+        """The private fit of the correlation, in sentences."""
         low, high = self.bounds
         records = sum(size * number for size, number in self.groups)
         return (
@@ -171,7 +171,7 @@ class LearntCorrelation:
 
     @classmethod
     def from_dict(cls, document: object) -> LearntCorrelation:
-        """Read it from its JSON object; ModelError for what is not one."""
+        """Read it from its JSON object; ModelError for an invalid one."""
         known = {"ceiling", "tau", "credibility", "bounds", "size", "groups", "sums"}
         if not isinstance(document, Mapping) or set(document) != known:
             raise ModelError(f'"learnt" must be an object with {", ".join(sorted(known))}, not {brief(document)}')
@@ -207,7 +207,7 @@ def _checked_groups(value: object, most: int) -> tuple[tuple[int, int], ...]:
 
 
 def ordered_pairs(groups: Sequence[tuple[int, int]]) -> int:
-    """Return how many pairs of different members of a group there are, in both orders."""
+    """Return the number of pairs of different members of a group, in both orders."""
     return sum(number * size * (size - 1) for size, number in groups)
 
 
@@ -215,7 +215,7 @@ def ordered_pairs(groups: Sequence[tuple[int, int]]) -> int:
 def credible_correlation(
     groups: tuple[tuple[int, int], ...], sums: tuple[int, ...], scale: float, credibility: float
 ) -> float:
-    """Return what the absolute value of the correlation stays below with the credibility asked, given noisy sums.
+    """Return a bound on the absolute value of the correlation with this credibility, given noisy sums.
 
     It is a high order statistic of the correlations that draws of the noise and of the sample leave (docs/theory/
     private-fit.md); draws have a fixed seed. 1 stands for a draw that leaves no variance, or bounds too narrow.
@@ -274,7 +274,7 @@ def _crossings(
 def _off(
     groups: tuple[tuple[int, int], ...], correlation: Floats, products: Floats, squares: Floats, sample: Floats
 ) -> Floats:
-    """Return how far the products are from what a correlation and a draw of the sample make of the squares.
+    """Return the products minus those that a correlation and a draw of the sample imply from the squares.
 
     products, squares: around the mean, whose own variance is made up for.      sample: in standard deviations.
     """

@@ -30,10 +30,10 @@ from bayesdp.rounding import shown_above, shown_below
 __all__ = ["MOST_COMPARED", "MarkovChain"]
 
 _AGREEMENT = 0.05
-"""Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
+"""The relative tolerance between probabilities, which may be rounded, and the counts they were estimated from."""
 
 _UNDERFLOW = 1e-300
-"""Near the smallest normal float: a probability that was rounded to 0 still agrees with one below this."""
+"""Near the smallest normal float: a probability below this may have been rounded to 0."""
 
 _MOST_SHOWN = 12
 """The most states whose transition probabilities are shown side by side."""
@@ -47,17 +47,17 @@ _SMALLEST_SHOWN = 0.0005
 
 @dataclass(frozen=True)
 class MarkovChain(Chain):
-    """Records form a Markov chain with the given transition probabilities (several entities: independent chains).
+    """Records form a Markov chain with the given transition probabilities. Several entities are independent chains.
 
     transition: row x holds the probabilities of the next state after x; with memory=2 a table [before][now][next], and
                 so on.
     states:     the states' names, in the order of the rows; by default 0, 1, 2, …
     length:     an upper bound on the number of records in one chain; None means any length.
     start:      "stationary" if the chain begins in its stationary law, "any" if that is not assumed.
-    state:      the expression that defines the states, if they are not a column as it stands ("steps > 0").
-    counts:     the transition counts the probabilities were estimated from, if they were; from_counts builds a chain
-                from them. Probabilities that are not those of the counts, with any smoothing, are refused.
-    memory:     how many records the next one depends on.
+    state:      the expression that defines the states if they are not the values of a column ("steps > 0").
+    counts:     the transition counts that the probabilities were estimated from, if any; from_counts builds a chain
+                from them. The two must agree, up to smoothing.
+    memory:     the number of preceding records that a record depends on.
     gaps:       whether records are missing inside the chain.
     layout:     the columns of the table it was fitted on.
 
@@ -77,8 +77,10 @@ class MarkovChain(Chain):
         *CHAIN_OPTIONS,
         ORDER_BY_TEXT,
         MEMORY,
-        FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
-        FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
+        FitOption("smoothing", "The number added to every count of transitions.", "X", reads="number", default="0"),
+        FitOption(
+            "start", "The law of the first record: stationary, or any to assume nothing.", "LAW", default="stationary"
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -114,7 +116,7 @@ class MarkovChain(Chain):
             i, j = place
             raise ModelError(
                 f"counts and transition disagree: row {i}, column {j} has the probability {self.transition[i][j]:g}, "
-                f"but {counts[i][j]} of {sum(counts[i])} counts, and no smoothing of all counts makes up for it; leave "
+                f"but {counts[i][j]} of {sum(counts[i])} counts, and no smoothing of all counts gives that; leave "
                 "the counts out, or build the chain from them" + in_python(" (from_counts)")
             )
         object.__setattr__(self, "counts", counts)
@@ -123,7 +125,7 @@ class MarkovChain(Chain):
         rows = (-1, len(self.transition))
         if _disagreement(counts.reshape(rows), np.array(self.transition).reshape(rows)) is not None:
             raise ModelError(
-                "counts and transition disagree, and no smoothing of all counts makes up for it; leave the counts out, "
+                "counts and transition disagree, and no smoothing of all counts gives it; leave the counts out, "
                 "or build the chain from them" + in_python(" (from_counts)")
             )
 
@@ -145,8 +147,8 @@ class MarkovChain(Chain):
     ) -> Self:
         """Estimate the chain from transition counts, which the model keeps; with memory=2 a table [before][now][next].
 
-        smoothing is added to every count first; 0 keeps unseen transitions impossible. Everything else is as in the
-        model itself. Raises ModelError for counts that are no such table, or a state that was never left.
+        smoothing is added to every count first; 0 keeps unseen transitions impossible. The other arguments are those
+        of the model. Raises ModelError for an invalid table, or a state that was never left.
 
         >>> MarkovChain.from_counts([[8, 2], [3, 1]]).transition
         ((0.8, 0.2), (0.75, 0.25))
@@ -208,20 +210,20 @@ class MarkovChain(Chain):
         """Estimate the chain from a table of any engine, or from files by their path (docs/frames.md).
 
         state:     a column, or a condition such as "steps > 0", whose states are False and True.
-        order_by:  the columns that put records in order; ties are an error. Text must hold ISO 8601 dates or times.
-        entity:    the columns that tell independent chains apart; None means that all records are one chain.
+        order_by:  the columns that order the records; ties are an error. Text must hold ISO 8601 dates or times.
+        entity:    the columns that identify independent chains; None means that all records are one chain.
         step:      the spacing of the order (5, "5m", "1d", a timedelta): records farther apart have a gap between them,
-                   and what follows a gap is not a transition. By default it is the spacing that by far the most
-                   records have, if the others lie multiples of it apart. The model keeps it.
-        memory:    how many records the next one depends on.
+                   and what follows a gap is not a transition. By default it is the spacing of nine in ten
+                   records, if the others are multiples of it. The model stores it.
+        memory:    the number of preceding records that a record depends on.
         smoothing: added to every count; 0 keeps transitions that were never seen impossible.
         missing:   "error" refuses missing states; "drop" makes each a gap and treats the pattern of gaps as public.
         diagnose:  whether to diagnose the assumption on the table and store the diagnosis in the model. False saves
                    time; the model then states that it was never diagnosed. With memory=2 or more there is no diagnosis.
-        order_by_text: sort order columns of text as text.
+        order_by_text: sort text in the order columns alphabetically.
 
-        The model keeps the counts and whether there may be gaps; without a step, gaps cannot be excluded. Its length is
-        the largest number of records of one entity. Raises FrameError for an invalid table, ModelError for a chain that
+        The model stores the counts and whether there may be gaps; without a step, there may be. Its length is the
+        largest number of records of one entity. Raises FrameError for an invalid table, ModelError for a chain that
         cannot be estimated.
 
         >>> import polars
@@ -257,7 +259,8 @@ class MarkovChain(Chain):
         if self.memory == 1:
             return None
         return (
-            f"there is no diagnosis for a chain with a memory of {self.memory} records, which is no sign that it holds"
+            f"there is no diagnosis for a chain with a memory of {self.memory} records; that does not mean that the "
+            "model fits"
         )
 
     def diagnose(
@@ -318,7 +321,7 @@ class MarkovChain(Chain):
 
     @cached_property
     def _moves(self) -> Floats:
-        """The transition matrix of the last records together, as many as are remembered."""
+        """The transition matrix of blocks of the remembered records."""
         return self.matrix if self.memory == 1 else lifted(self.table)
 
     @cached_property
@@ -378,7 +381,7 @@ class MarkovChain(Chain):
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).
 
-        Counts are left behind: those read backwards estimate a chain close to this one, but not this one.
+        The counts are dropped: read backwards, they estimate a slightly different chain.
         Raises ModelError for a chain that is not assumed stationary: read backwards, it has no fixed probabilities.
         """
         if self.start != "stationary":
@@ -444,7 +447,7 @@ class MarkovChain(Chain):
 
     @property
     def _odds(self) -> str:
-        """How strongly neighbours are tied: the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), in a sentence."""
+        """The strength of dependence: the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), in a sentence."""
         odds = odds_above([self.log_odds])
         tied = "records" if self.memory == 1 else f"blocks of {self.memory} records"
         if math.isinf(odds):
@@ -514,7 +517,7 @@ def _counts(value: object, memory: int = 1) -> tuple[Any, ...]:
 
 
 def _disagreement(counts: Floats, transition: Floats) -> tuple[int, int] | None:
-    """Return a row and column at which no smoothing makes these probabilities of these counts, or None.
+    """Return a row and column at which these probabilities do not follow from these counts; None if they do.
 
     The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take its rounding, bounds s
     from above or from below, and some s must satisfy all. A row without counts is uniform, whatever s is.
@@ -542,7 +545,7 @@ def _transition(value: object) -> tuple[tuple[float, ...], ...]:
             raise ModelError(
                 "transition has more levels than rows and columns; say "
                 + param("memory")
-                + ", how many records the next one depends on (2 for a table [before][now][next])"
+                + ", the number of preceding records that a record depends on (2 for a table [before][now][next])"
             )
     table = validation.square("transition", value, ModelError)
     validation.check_probabilities("transition", table, ModelError)

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 LARGEST_COUNT = 2.0**53
-"""Up to here, floats represent every whole number."""
+"""Floats represent every whole number up to this one."""
 
 _LARGEST_LIFT = 1024
 _LARGEST_TABLE = 2.0**22
@@ -51,7 +51,7 @@ def nested(name: str, value: object, memory: int) -> tuple[Any, ...]:
     if size == 0:
         raise ModelError(f"{name} is empty; it needs at least one state")
     if size ** (memory + 1) > _LARGEST_TABLE:
-        raise ModelError(f"{name} would have {size}^{memory + 1} entries, more than can be computed with")
+        raise ModelError(f"{name} would have {size}^{memory + 1} entries, too many for a computation")
     return _level(name, value, memory, size, ())
 
 
@@ -105,7 +105,7 @@ def lifted(table: Floats) -> Floats:
     """Return the transition matrix of the last k records together, for a table with memory k."""
     memory, size = table.ndim - 1, len(table)
     if size**memory > _LARGEST_LIFT:
-        raise ModelError(f"{size} states with a memory of {memory} records are more than can be computed with")
+        raise ModelError(f"{size} states with a memory of {memory} records are too many for a computation")
     moved = np.zeros((size,) * (2 * memory))
     for last in np.ndindex(*(size,) * memory):
         for state in range(size):

@@ -28,10 +28,10 @@ _LARGEST_GROUP = 2000
 """The most records of a group; a covariance of 2000 rows takes 32 MB."""
 
 _CORRELATIONS = 20_000
-"""At so many correlations the posterior is evaluated, at most 1/10,000 apart."""
+"""The number of correlations at which the posterior is evaluated, at most 1/10,000 apart."""
 
 _INSIDE = 0.999
-"""The share of its cell in which a draw lies, so that no draw is at an end of the grid, where no covariance exists."""
+"""The share of its cell in which a draw lies, so that no draw is at an end of the grid, which has no covariance."""
 
 _ROUNDING = 1e-9
 """Numbers rounded to ten digits agree with computed ones."""
@@ -90,7 +90,7 @@ class Moments:
         size, degrees = len(self.covariance), self.groups - 1
         if degrees < size:
             raise ModelError(
-                f"{self.groups} groups are too few to say how certain a covariance of {size} roles is; it takes "
+                f"{self.groups} groups are too few for the uncertainty of a covariance of {size} roles; it takes "
                 f"at least {size + 1}"
             )
         factor = np.linalg.cholesky(np.array(self.covariance) * degrees)
@@ -112,7 +112,7 @@ class AnovaMoments:
     sizes:           for each group size: the size, how many groups have it, the mean of the groups' means, and the sum
                      of squares of these means around it. The posterior needs them.
 
-    mean, between and size follow from sizes; where they do not, ModelError says so.
+    mean, between and size follow from sizes; ModelError if they differ.
 
     >>> sizes = [(3, 50, 170.0, 1470.0)]
     >>> AnovaMoments(50, 150, 170.0, between=90.0, within=22.5, size=3.0, largest=3, sizes=sizes).correlation
@@ -141,7 +141,7 @@ class AnovaMoments:
         object.__setattr__(self, "largest", validation.natural("largest", self.largest, ModelError, least=2))
         object.__setattr__(self, "sizes", _checked_sizes(self.sizes, self.groups, self.records, self.largest))
         if self.records <= self.groups:
-            raise ModelError(f"{self.records} records in {self.groups} groups: some group must have two")
+            raise ModelError(f"{self.records} records in {self.groups} groups: some group must have at least two")
         if self.largest > _LARGEST_GROUP:
             raise ModelError(
                 f"the largest group has {self.largest} records; normal groups of more than {_LARGEST_GROUP} are not "
@@ -150,9 +150,9 @@ class AnovaMoments:
         self._check_sums()
 
     def _check_sums(self) -> None:
-        """Refuse a mean, a mean square or a typical size that is not that of the groups listed by size.
+        """Raise ModelError for a mean, a mean square or a typical size that does not follow from the sizes.
 
-        The means of the sizes are rounded, and what their differences are off by for it is allowed for.
+        The means of the sizes are rounded; the tolerance allows for the error of their differences.
         """
         rows = [(size, groups, Fraction(mean), Fraction(squares)) for size, groups, mean, squares in self.sizes]
         centre = sum(size * groups * mean for size, groups, mean, _ in rows) / Fraction(self.records)
@@ -279,7 +279,7 @@ def checked_covariance(name: str, value: object) -> tuple[tuple[float, ...], ...
 
 
 def _well_within(correlations: Floats, least: float) -> bool:
-    """Whether every eigenvalue is clearly above `least`, which Cholesky's decomposition tells faster than they do."""
+    """Whether every eigenvalue is clearly above `least`; Cholesky's decomposition is faster than computing them."""
     try:
         np.linalg.cholesky(correlations - 2 * least * np.eye(len(correlations)))
     except np.linalg.LinAlgError:

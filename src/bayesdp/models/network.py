@@ -1,4 +1,4 @@
-"""Networks: records that depend on a few others with bounded odds, with or without loops."""
+"""Networks: records that depend on a few others with bounded odds ratios, with or without loops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Network", "Ties"]
 _MOST_SHOWN = 12
 
 _MOST_POSITIONS = 2**53
-"""Up to here, floats represent every whole number."""
+"""Floats represent every whole number up to this one."""
 
 Edge = tuple[int, int, float]
 
@@ -47,12 +47,12 @@ class Ties(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many positions depend on another."""
+        """The number of positions that depend on another."""
         return len(self.visible)
 
     @property
     def degrees(self) -> NDArray[np.intp]:
-        """On how many others each position depends."""
+        """The number of others on which each position depends."""
         return np.bincount(np.concatenate([self.first, self.second]), minlength=self.size)
 
 
@@ -60,23 +60,23 @@ class Ties(NamedTuple):
 class Network(Model):
     """Records depend on one another along the edges of a network, with bounded odds ratios.
 
-    The odds ratio of two records is the largest π(a,b)·π(a′,b′) / (π(a,b′)·π(a′,b)) over their values, whatever the
-    values of all others; 1 means that they are independent given the others. Either bounds for every record —
+    The odds ratio of two records is the largest π(a,b)·π(a′,b′) / (π(a,b′)·π(a′,b)) over their values, for any
+    values of all others; 1 means that they are independent given the others. Give either bounds for every record:
 
     odds:    the odds ratio of any two records is at most this,
-    degree:  and no record has an odds ratio above 1 with more than so many others;
-    forest:  whether these dependences are known to form no loop;
+    degree:  the most others with which a record has an odds ratio above 1,
+    forest:  whether these dependences are known to form no loop.
 
-    — or the network itself:
+    Or give the network itself:
 
     edges:   (i, j, odds) for each two positions that depend on one another; all others are independent given the rest.
              A forest is recognised.
-    records: how many positions there are, numbered from 0, by default up to the last that an edge names; with odds= and
-             degree=, an upper bound, if there is one.
+    records: the number of positions, numbered from 0; by default up to the last one of an edge. With odds= and degree=,
+             an upper bound, if there is one.
     hidden:  positions without a record, such as a family's genes or the mood of a group.
 
-    group:    the columns that tell networks apart, which are independent of one another; none: all records are one.
-    position: the column that says which position a record has.
+    group:    the columns that identify a network; networks are independent. Without them, all records are one network.
+    position: the column with the position of a record.
 
     >>> Network(odds=1.5, degree=4).group_size is None
     True
@@ -94,7 +94,7 @@ class Network(Model):
     position: str | None = None
 
     kind: ClassVar[str] = "network"
-    _instead_of_diagnosis: ClassVar[str] = ": the table does not show who depends on whom"
+    _instead_of_diagnosis: ClassVar[str] = ": the table does not show which records depend on one another"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,7 +126,7 @@ class Network(Model):
 
     def _check_edges(self) -> None:
         if self.odds is not None or self.degree is not None or self.forest:
-            raise ModelError(params("{edges} says everything: leave {odds}, {degree} and {forest} out"))
+            raise ModelError(params("{edges} is complete: leave {odds}, {degree} and {forest} out"))
         edges = _edges(self.edges, _MOST_POSITIONS if self.records is None else self.records)
         if self.records is None:
             if not edges:
@@ -142,7 +142,7 @@ class Network(Model):
 
     @cached_property
     def ties(self) -> Ties:
-        """The dependences as arrays, those of odds 1 left out; none where only bounds are known."""
+        """The dependences as arrays, without those of odds ratio 1; none if only bounds are known."""
         edges = np.array(self.edges or np.empty((0, 3)), dtype=np.float64)
         edges = edges[edges[:, 2] > 1]
         positions, ends = np.unique(edges[:, :2].astype(np.int64), return_inverse=True)
@@ -152,7 +152,7 @@ class Network(Model):
 
     @cached_property
     def _parts(self) -> NDArray[np.intp]:
-        """For each tied position, the number of the connected part of the network it is in."""
+        """The connected part of the network of each dependent position, as a number."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -162,7 +162,7 @@ class Network(Model):
 
     @cached_property
     def is_forest(self) -> bool:
-        """Whether the dependences form no loop: because the edges do not, or because that is assumed."""
+        """Whether the dependences form no loop, by the edges or by assumption."""
         if self.edges is None:
             return self.forest or not self.degree or self.odds == 1
         parts = 1 + int(self._parts.max(initial=-1))
@@ -170,7 +170,7 @@ class Network(Model):
 
     @cached_property
     def group_size(self) -> int | None:
-        """At most how many records are connected with one another; None when there is no limit."""
+        """The most records that are connected with one another; None without a limit."""
         if self.edges is None:
             return 1 if not self.degree or self.odds == 1 else self.records
         counts = np.bincount(self._parts[self.ties.visible])
@@ -178,7 +178,7 @@ class Network(Model):
 
     @property
     def visible(self) -> int | None:
-        """How many positions have a record; None without a limit."""
+        """The number of positions with a record; None without a limit."""
         return None if self.records is None else self.records - len(self.hidden)
 
     @property
@@ -220,7 +220,7 @@ class Network(Model):
         )
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the model; refuses a position it does not have, a hidden one, one twice, and too many records."""
+        """Return the model; RecordsError for an unknown, hidden or duplicate position, and for too many records."""
         if self.position is not None:
             self._check_positions(table, table.roles(self.group, self.position))
         elif self.visible is not None:
@@ -283,7 +283,7 @@ class Network(Model):
 
 
 def _edges(value: object, records: int) -> tuple[Edge, ...]:
-    """Return the edges from the smaller to the larger position, in order; names the one that is wrong."""
+    """Return the edges from the smaller to the larger position, in order; the error names an invalid one."""
     table = _plain_edges(value, records)
     if table is None:
         listed = validation.items("edges", value, ModelError)
@@ -333,7 +333,7 @@ def _edge(index: int, edge: object, records: int) -> Edge:
         raise ModelError(f"{name} must be two positions and an odds ratio, not {brief(edge)}")
     i, j = (_position(name, part, records) for part in parts[:2])
     if i == j:
-        raise ModelError(f"{name} ties the record {i} to itself")
+        raise ModelError(f"{name} connects the record {i} with itself")
     return i, j, checked_odds(f"the odds of {name}", parts[2])
 
 

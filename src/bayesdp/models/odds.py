@@ -1,4 +1,4 @@
-"""Odds ratios: how strongly two records are tied, in one number."""
+"""Odds ratios: the strength of the dependence of two records, in one number."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["checked_odds", "log_odds_above", "log_odds_of_logs", "log_odds_ratio
 
 _SHARE_OF_LOG = 2.0**-47
 """Four logarithms and three differences are off by at most eight ulps of the largest logarithm together; the rest of
-these 32 is for logarithms that are sums, of as many as `terms` says."""
+these 32 is for logarithms that are sums of `terms` logarithms."""
 
 _WIDENED = 1 + 2.0**-48
-"""What NumPy's logarithm may be off, several times over."""
+"""A generous bound on the error of NumPy's logarithm."""
 
 
 def checked_odds(name: str, value: object) -> float:
@@ -64,7 +64,7 @@ def log_odds_ratio(table: ArrayLike) -> float:
 
 
 def log_odds_of_logs(table: Floats, terms: int = 1) -> float:
-    """Return a bound on what `log_odds_ratio` is about for a table of logarithms, each added up from so many.
+    """Return a bound on `log_odds_ratio` for a table of logarithms, each a sum of `terms` logarithms.
 
     >>> round(log_odds_of_logs(np.log([[0.9, 0.1], [0.4, 0.6]])), 6)
     2.60269

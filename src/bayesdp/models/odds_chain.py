@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["OddsChain"]
 
 _AGREEMENT = 0.05
-"""An odds ratio that was rounded, or drawn by another version of NumPy, still agrees with the counts behind it."""
+"""The tolerance between an odds ratio and its counts: it may be rounded, or drawn by another version of NumPy."""
 
 _MOST_SHOWN = 31
 """The most strata that a summary shows."""
@@ -52,13 +52,13 @@ class OddsChain(Chain):
 
     odds:   the largest odds ratio P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)) of neighbouring records, at least 1; 1 means that
             neighbours are independent.
-    memory: how many records matter for the next one. With memory k, `odds` is the odds ratio of neighbouring blocks
-            of k records.
-    strata: the transition counts that the odds ratio was estimated from, if it was, by the values of the columns in
-            `within`; from_strata builds a chain from them. An odds ratio that is not theirs is refused.
-    within: the public columns that make the strata, or "hour", "weekday", "month" of an order of times.
+    memory: the number of preceding records that a record depends on. With memory k, `odds` is the odds ratio of
+            neighbouring blocks of k records.
+    strata: the transition counts that the odds ratio was estimated from, if any, by the values of the columns in
+            `within`; from_strata builds a chain from them. The two must agree.
+    within: the public columns of the strata, or "hour", "weekday", "month" of an order of times.
     credibility: the share of the posterior in which the largest odds ratio of all strata stays below `odds`.
-    learnt: how the odds ratio was learnt by a private release (`Session.fit`), if it was: the guarantee then covers it.
+    learnt: the private release (`Session.fit`) that estimated the odds ratio, if any: the guarantee then covers it.
 
     >>> OddsChain(9).assumption
     'the records form a chain of any length in which the odds ratio of neighbouring records is at most 9'
@@ -81,13 +81,19 @@ class OddsChain(Chain):
         MEMORY,
         FitOption(
             "within",
-            "public columns, or hour, weekday, month: the odds ratio may differ between their values.",
+            "Public columns, or hour, weekday or month: estimate the odds ratio for each of their values.",
             "A,B",
             reads="columns",
         ),
-        FitOption("credibility", "how sure it is that no odds ratio is larger.", "P", reads="number", default="0.95"),
         FitOption(
-            "merge", "merge strata with fewer transitions than this in some cell.", "N", reads="whole", default="0"
+            "credibility",
+            "The probability that no odds ratio exceeds the fitted one.",
+            "P",
+            reads="number",
+            default="0.95",
+        ),
+        FitOption(
+            "merge", "Merge strata that have fewer transitions than this in some cell.", "N", reads="whole", default="0"
         ),
     )
     _instead_of_diagnosis: ClassVar[str] = "; fit a Markov chain to the table to see its odds ratio"
@@ -119,13 +125,13 @@ class OddsChain(Chain):
 
     def _check_learnt(self, learnt: Learnt) -> None:
         if not isinstance(learnt, Learnt):
-            raise ModelError(name_of("learnt") + f" must be what Session.fit learnt, not {brief(learnt)}")
+            raise ModelError(name_of("learnt") + f" must be the result of Session.fit, not {brief(learnt)}")
         if self.strata is not None:
-            raise ModelError("the odds ratio was learnt from noisy counts, or estimated from exact ones: not both")
+            raise ModelError("give either learnt (noisy counts) or strata (exact counts), not both")
         if learnt.memory != self.memory or len(self.states) not in (0, learnt.states):
-            raise ModelError("the noisy counts that were learnt from are of another memory, or of other states")
+            raise ModelError("the noisy counts are of another memory, or of other states")
         if self.odds > learnt.ceiling:
-            raise ModelError(f"odds = {self.odds:g} is above the ceiling of {learnt.ceiling:g} that was assumed before")
+            raise ModelError(f"odds = {self.odds:g} is above the ceiling of {learnt.ceiling:g} of the private fit")
 
     def _check_strata(self) -> None:
         if self.credibility is None:
@@ -135,7 +141,7 @@ class OddsChain(Chain):
         credibility = validation.probability("credibility", self.credibility, ModelError)
         strata = read_strata(self.strata, self.within, self.memory)
         if self.states and len(self.states) != len(strata[0].counts):
-            raise ModelError(f"counts of {len(strata[0].counts)} states do not go with {len(self.states)} states")
+            raise ModelError(f"counts of {len(strata[0].counts)} states do not fit {len(self.states)} states")
         object.__setattr__(self, "credibility", credibility)
         object.__setattr__(self, "strata", strata)
         credible = _credible(strata, credibility)
@@ -157,7 +163,7 @@ class OddsChain(Chain):
         merge: int = 0,
         **described: Any,
     ) -> Self:
-        """Return the chain with the odds ratio that the largest of all strata stays below, with the credibility asked.
+        """Return the chain with a bound on the largest odds ratio of all strata, with this credibility.
 
         The posterior is that of the rows of each stratum's table: Dirichlet, the counts plus 1/2 (docs/uncertainty.md).
         Strata with fewer transitions than `merge` in some cell are merged first.
@@ -201,13 +207,13 @@ class OddsChain(Chain):
 
         within:      public columns, or "hour", "weekday", "month" of an order of times. Transition probabilities may
                      differ between their values, at the earlier record; `odds` is for the largest odds ratio of all.
-        memory:      how many records the next one depends on.
+        memory:      the number of preceding records that a record depends on.
         credibility: the share of the posterior in which no odds ratio, of whichever stratum, exceeds `odds`.
         merge:       strata with fewer transitions than this in some cell are merged into one, which assumes that they
-                     are alike; 0 keeps each by itself, however little it says. `summary` names those below 20.
+                     are alike; 0 merges none. `summary` names those below 20.
 
         state, order_by, order_by_text, entity, step and missing are those of MarkovChain.fit. Raises FrameError for
-        what is wrong with the table.
+        an invalid table.
 
         >>> import polars
         >>> frame = polars.DataFrame({"t": range(300), "s": [t // 3 % 2 for t in range(300)]})
@@ -295,16 +301,16 @@ class OddsChain(Chain):
 
     @property
     def opened_as(self) -> OddsChain:
-        """The chain as it was before it was learnt: with the ceiling."""
+        """The chain before the private fit: with the ceiling."""
         return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
 
     def learning(self, learnt: Learnt) -> Self:
-        """Return the chain with the odds ratio learnt from noisy counts."""
+        """Return the chain with the odds ratio estimated from noisy counts."""
         return replace(self, odds=learnt.odds, learnt=learnt)
 
     @property
     def sparse(self) -> tuple[Stratum, ...]:
-        """The strata with fewer than 20 transitions in some cell: they say little about their odds ratio."""
+        """The strata with fewer than 20 transitions in some cell, too few to estimate their odds ratio well."""
         return tuple(stratum for stratum in self.strata or () if stratum.least < SPARSE)
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
@@ -345,7 +351,7 @@ class OddsChain(Chain):
 
     @property
     def _learnt(self) -> str:
-        """How the odds ratio was learnt, in a sentence."""
+        """The source of the odds ratio, in a sentence."""
         assert self.strata is not None
         assert self.credibility is not None
         strata = counted(len(self.strata), "stratum", "strata")
@@ -354,7 +360,7 @@ class OddsChain(Chain):
 
     @property
     def _of_sparse(self) -> str:
-        """Which strata are sparse, and what merging them would give."""
+        """The sparse strata, and the odds ratio if they were merged."""
         assert self.strata is not None
         assert self.credibility is not None
         names = "; ".join(stratum.called(self.within) for stratum in self.sparse[:_MOST_SHOWN])
@@ -390,7 +396,7 @@ class OddsChain(Chain):
 
 
 def _credible(strata: Sequence[Stratum], credibility: float) -> float:
-    """Return the odds ratio that the largest of all strata stays below, rounded up.
+    """Return the bound on the largest odds ratio of all strata, rounded up.
 
     Raises ModelError if that is more than a float can hold.
     """
@@ -406,7 +412,7 @@ def _shown(odds: float) -> str:
 
 
 def _log_odds(index: int, matrix: ArrayLike) -> float:
-    """Return the log odds ratio of one transition matrix, or refuse it by its position."""
+    """Return the log odds ratio of one transition matrix; the error names its position."""
     check_states(**{f"matrix {index}": matrix})
     rows = validation.rows_of_probabilities(f"matrix {index}", matrix, ModelError)
     ratio = log_odds_ratio(rows)

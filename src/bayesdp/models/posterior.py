@@ -11,7 +11,7 @@ from bayesdp.errors import InvalidInputError
 __all__ = ["DRAWS", "MONTE_CARLO_RISK", "SMALLEST_WEIGHT", "chosen_rank", "draws_needed"]
 
 DRAWS = 200
-"""How many models are drawn unless the credibility needs more."""
+"""The number of models drawn, unless the credibility needs more."""
 
 MONTE_CARLO_RISK = 0.01
 """The probability that the draws mislead: that the share of the posterior is smaller than requested."""
@@ -24,9 +24,9 @@ SMALLEST_WEIGHT = 1e-200
 
 
 def draws_needed(credibility: float, draws: int | None, usual: int = DRAWS) -> int:
-    """Return how many models to draw: as many as asked, or else the usual number, and enough for the credibility.
+    """Return the number of models to draw: the given number, or the default, and enough for the credibility.
 
-    Raises InvalidInputError for a credibility outside (0, 1), and for too few draws to tell or too many to make.
+    Raises InvalidInputError for a credibility outside (0, 1), and for too few or too many draws.
 
     >>> draws_needed(0.95, None), draws_needed(0.999, None)
     (200, 4603)
@@ -35,17 +35,17 @@ def draws_needed(credibility: float, draws: int | None, usual: int = DRAWS) -> i
     least = math.ceil(math.log(MONTE_CARLO_RISK) / math.log(credibility))
     if least > _MOST_DRAWS:
         raise InvalidInputError(
-            f"a credibility of {credibility:g} would take {least} draws; at most {_MOST_DRAWS} are made"
+            f"a credibility of {credibility:g} would take {least} draws; the limit is {_MOST_DRAWS}"
         )
     least += chosen_rank(credibility, least) < 1  # where the logarithms were rounded
     if draws is None:
         return max(usual, least)
     draws = validation.natural("draws", draws)
     if draws > _MOST_DRAWS:
-        raise InvalidInputError(f"at most {_MOST_DRAWS} draws are made, not {brief(draws)}")
+        raise InvalidInputError(f"the limit is {_MOST_DRAWS} draws, not {brief(draws)}")
     if draws < least:
         raise InvalidInputError(
-            f"{draws} draws cannot tell whether {credibility:g} of the posterior holds; give {least}"
+            f"{draws} draws are too few for a credibility of {credibility:g}; give at least {least}"
         )
     return draws
 

@@ -28,7 +28,7 @@ UNIT = 2.0**-53
 _SYMMETRY = 1e-12
 _CONDITION = 1e-12
 _LARGEST_DENSE = 2000
-"""Of at most so many connected records, all entries show whether a matrix is positive definite."""
+"""The most connected records for which positive definiteness is checked by an eigenvalue."""
 
 _AT_ONCE = 2**22
 _WIDEST_BAND = 64
@@ -69,7 +69,7 @@ class Precision:
         """Read a precision from {"records": n, "entries": [[i, j, value], …]}, a SciPy sparse matrix, or all its rows.
 
         An entry beside the diagonal may be given once or, with the same value, on both sides of it.
-        Raises ModelError for what is not symmetric and positive definite.
+        Raises ModelError for a matrix that is not symmetric and positive definite.
         """
         if isinstance(value, Precision):
             return value
@@ -97,7 +97,7 @@ class Precision:
     def _check_definite(self) -> None:
         if self.group_size > _LARGEST_DENSE:
             raise ModelError(
-                f"precision: {self.group_size} records are connected, too many to see whether a matrix that is not "
+                f"precision: {self.group_size} records are connected, too many to check whether a matrix that is not "
                 "walk-summable (its entries outweigh the diagonal) is positive definite; arbitrary groups cover it"
             )
         for blocks in self.blocks():
@@ -176,7 +176,7 @@ class Precision:
 
     @cached_property
     def components(self) -> Integers:
-        """For each record the number of the group it belongs to: groups are independent of one another."""
+        """The group of each record, as a number; groups are independent of one another."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -257,7 +257,7 @@ def _from_document(document: Mapping[str, Any]) -> Entries:
 
 
 def _from_sparse(matrix: Any) -> Entries:
-    """Return the entries of a whole matrix, of which both sides of the diagonal must agree."""
+    """Return the entries of a full matrix, which must be symmetric."""
     from scipy.sparse import csr_array, triu
 
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
@@ -288,7 +288,7 @@ def _entries_at(matrix: csr_array, rows: Integers, columns: Integers) -> Floats:
 
 
 def _merged(records: int, rows: Integers, columns: Integers, values: Floats) -> Entries:
-    """Return the entries on and above the diagonal, in order, without zeros; refuse what is given twice and differs."""
+    """Return the entries on and above the diagonal, in order, without zeros; duplicates must agree."""
     upper, lower = np.minimum(rows, columns), np.maximum(rows, columns)
     order = np.lexsort((lower, upper))
     upper, lower, values = upper[order], lower[order], values[order]
@@ -306,7 +306,7 @@ def _merged(records: int, rows: Integers, columns: Integers, values: Floats) -> 
 
 
 def dominance_of(own: Floats, taken: Floats, weights: Floats, terms: int) -> Dominance | None:
-    """Return the certificate that `weights` give, or None if they give none.
+    """Return the certificate of these weights, or None if they are none.
 
     own, taken: for each row the diagonal's share of C·w, and what the entries beside it take away, at most `terms`.
 

@@ -22,26 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["GaussianSeries"]
 
 _AGREEMENT = 0.005
-"""Coefficients that were rounded still agree with the autocovariances they were estimated from."""
+"""The tolerance between coefficients, which may be rounded, and the autocovariances they were estimated from."""
 
 _RECORDS_PER_MEAN = 20
 """The fewest records for each mean: subtracting a mean lowers the estimated dependence by about one in that many."""
 
 _LARGEST_ORDER = 64
-"""Each lag takes a pass over the table."""
+"""The largest order: each lag takes a pass over the table."""
 
 
 @dataclass(frozen=True)
 class GaussianSeries(Chain):
-    """Records are a stationary normal autoregressive series (several entities: independent series of the same kind).
+    """Records are a stationary normal autoregressive series. Several entities are independent series of the same kind.
 
     X_t − μ_t = φ₁·(X_{t−1} − μ_{t−1}) + … + φ_p·(X_{t−p} − μ_{t−p}) + noise, the noise normal, independent and of one
-    variance. The mean μ_t may change with time in any way; neither it nor the variance matters to what leaks.
+    variance. The mean μ_t may change with time in any way; neither it nor the variance affects the leakage.
 
     coefficients: φ₁, …, φ_p, of one step of the calendar.
     distance:     target values up to this far apart are protected; None means the clipping width of the query.
-    moments:      the autocovariances that the coefficients were estimated from, if they were. Coefficients that are not
-                  theirs are refused.
+    moments:      the autocovariances that the coefficients were estimated from, if any. The two must agree.
 
     >>> GaussianSeries([0.5]).assumption
     'the records are a stationary normal autoregressive series of order 1 with the given coefficients, of any length'
@@ -54,19 +53,19 @@ class GaussianSeries(Chain):
     kind: ClassVar[str] = "gaussian-series"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         FitOption(
-            "value", "the column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
+            "value", "The column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
         ),
         *(option for option in CHAIN_OPTIONS if option.name != "state"),
         ORDER_BY_TEXT,
-        FitOption("order", "how many of the last records each is a weighted sum of.", "P", reads="whole", default="1"),
+        FitOption("order", "The number of preceding records in the regression.", "P", reads="whole", default="1"),
         FitOption(
             "within",
-            "public columns, or hour, weekday, month: each of their values has a mean of its own.",
+            "Public columns, or hour, weekday or month: subtract the mean of each of their values.",
             "A,B",
             reads="columns",
         ),
     )
-    _instead_of_diagnosis: ClassVar[str] = ": that it is normal and stationary is taken on trust"
+    _instead_of_diagnosis: ClassVar[str] = ": whether the series is normal and stationary is not tested"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,16 +110,16 @@ class GaussianSeries(Chain):
         """Estimate the coefficients from a table of any engine, or from files by their path (docs/fitting.md).
 
         value:  the column of numbers.
-        order:  how many of the last records each is a weighted sum of.
-        within: public columns, or "hour", "weekday", "month" of an order of times: each of their values has a mean of
-                its own, which is taken away first. Without it all records have one mean.
+        order:  the number of preceding records in the regression.
+        within: public columns, or "hour", "weekday", "month" of an order of times: each of their values has its
+                own mean, which is subtracted first. Without it, all records have one mean.
 
         Autocovariances are averages over pairs of records of one entity without a gap between them, of all entities
         together, and the coefficients those of Yule and Walker. order_by, order_by_text, entity, step and missing are
         those of MarkovChain.fit.
 
-        Raises FrameError for what is wrong with the table; ModelError if no stationary series has these
-        autocovariances, or if nothing is proven of the one that has, with a lower order that is covered if there is.
+        Raises FrameError for an invalid table; ModelError if no stationary series has these autocovariances, or if no
+        theorem covers it, with a lower order that is covered if there is one.
 
         >>> import polars
         >>> frame = polars.DataFrame({"t": range(24), "x": [1, 2, 3, 3, 2, 1, 1, 3] * 3})
@@ -143,7 +142,7 @@ class GaussianSeries(Chain):
         )
         if seen.moments.pairs[0] < _RECORDS_PER_MEAN * seen.means:
             raise ModelError(
-                f"{seen.moments.pairs[0]} records are too few to take {seen.means} means away: that alone makes "
+                f"{seen.moments.pairs[0]} records are too few to subtract {seen.means} means: that alone makes "
                 f"records look less dependent than they are; name columns with fewer values, so that each has "
                 f"{_RECORDS_PER_MEAN} records"
             )
@@ -214,7 +213,7 @@ class GaussianSeries(Chain):
 
 
 def _check_covered(moments: SeriesMoments, coefficients: tuple[float, ...]) -> None:
-    """Refuse a series that was fitted but that no theorem covers, and offer the highest lower order that is."""
+    """Raise ModelError for a fitted series that no theorem covers; name the highest lower order that is covered."""
     refusal = hooks.resolve("theorem.series_refusal")
     reason = refusal(coefficients)
     if reason is None:
@@ -224,7 +223,7 @@ def _check_covered(moments: SeriesMoments, coefficients: tuple[float, ...]) -> N
     if lower is not None:
         offered = f"order {lower}, with {brief(list(moments.coefficients(lower)))}, is covered"
     raise ModelError(
-        f"nothing is proven of the series of order {len(coefficients)} that was fitted, with "
+        f"no theorem covers the fitted series of order {len(coefficients)}, with "
         f"{brief(list(coefficients))}: {reason}; {offered}"
     )
 

@@ -27,7 +27,7 @@ class SeriesMoments:
     """The moments of a series: its variance, then its autocovariances of lag 1, 2, …
 
     autocovariances: of records 0, 1, 2, … steps apart, around their means.
-    pairs:           how many pairs of records each of them is the average of.
+    pairs:           the number of pairs of records in each average.
 
     >>> [round(value, 6) for value in SeriesMoments([4.0, 2.0, 1.0], [100, 99, 98]).coefficients()]
     [0.5, 0.0]
@@ -114,7 +114,7 @@ class SeriesMoments:
                 yield coefficients
             else:
                 failed += 1
-        raise ModelError("the series has too few records to say how uncertain its coefficients are")
+        raise ModelError("the series has too few records for the uncertainty of its coefficients")
 
 
 def partial_autocorrelations(coefficients: Sequence[float]) -> list[float]:

@@ -33,7 +33,7 @@ def check_states(**tables: object) -> None:
 
 
 def _lengths(table: object) -> tuple[int, ...]:
-    """Return how many entries there are on each level of a table, going by the first entry of each."""
+    """Return the number of entries on each level of a table, by the first entry of each level."""
     if isinstance(table, np.ndarray):
         return tuple(table.shape)
     lengths = []

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 SPARSE = 20
-"""A stratum with fewer transitions than this in some cell says little about its odds ratio."""
+"""A stratum with fewer transitions than this in some cell is sparse: its odds ratio is uncertain."""
 
 _MOST_DRAWS = 50_000
 _FEWEST_DRAWS = 1000
@@ -51,10 +51,10 @@ Tables = tuple[tuple[Any, ...], ...]
 
 @dataclass(frozen=True)
 class Stratum:
-    """The transitions that were counted where public columns had some values.
+    """The counts of transitions at some values of public columns.
 
-    values: what the columns held, a tuple of values; several tuples if strata were merged.
-    counts: how often each state followed: row x, column y, or with memory k a table of k + 1 levels.
+    values: the values of the columns, a tuple; several tuples if strata were merged.
+    counts: the number of transitions from x to y in row x, column y; with memory k a table of k + 1 levels.
 
     >>> Stratum(((22,),), ((562, 28), (25, 21))).called(["hour"])
     'hour 22'
@@ -70,12 +70,12 @@ class Stratum:
 
     @property
     def transitions(self) -> int:
-        """How many transitions were counted."""
+        """The number of transitions."""
         return int(np.sum(self.counts))
 
     @property
     def memory(self) -> int:
-        """How many records the counts remember."""
+        """The memory of the counts."""
         return np.ndim(self.counts) - 1
 
     @property
@@ -119,7 +119,7 @@ def read_strata(value: object, within: Sequence[str], memory: int) -> tuple[Stra
         raise ModelError(name_of("strata") + " must have the same states: their counts differ in size")
     named = [values for stratum in strata for values in stratum.values]
     if len(set(named)) < len(named):
-        raise ModelError("strata overlap: the same values of the columns " + param("within") + " stand in two of them")
+        raise ModelError("strata overlap: the same values of the columns " + param("within") + " are in two of them")
     return strata
 
 
@@ -149,7 +149,7 @@ def _stratum(place: int, item: object, within: Sequence[str], memory: int) -> St
 def merged(strata: Sequence[Stratum], threshold: int = SPARSE) -> tuple[Stratum, ...]:
     """Return the strata with those that have fewer than `threshold` transitions in some cell merged into one.
 
-    While that one still has, the stratum with the next fewest joins it. The merged one stands last.
+    While the merged stratum still has, the one with the next fewest joins it. The merged stratum comes last.
 
     >>> night, day = Stratum(((2,),), ((618, 9), (9, 0))), Stratum(((9,),), ((289, 70), (91, 186)))
     >>> [stratum.values for stratum in merged([night, day])]
@@ -262,7 +262,7 @@ def _compared(shape: tuple[int, ...]) -> float:
 
 @lru_cache(maxsize=64)
 def credible_log_odds(tables: Tables, credibility: float) -> tuple[float, tuple[float, ...]]:
-    """Return what ln of the largest odds ratio stays below with the credibility asked, and that of each by itself.
+    """Return a bound on ln of the largest odds ratio with this credibility, and one for each stratum alone.
 
     It is a high order statistic of draws from the posterior: with probability 99 % over the draws, at least that share
     of the posterior lies below it (docs/uncertainty.md). Draws have a fixed seed.
@@ -278,7 +278,7 @@ def credible_log_odds(tables: Tables, credibility: float) -> tuple[float, tuple[
 
 
 def draws_for(shape: tuple[int, ...], credibility: float, most: int = _MOST_DRAWS) -> int:
-    """Return how many draws tables of this shape take: as many as are affordable, and enough for the credibility.
+    """Return the number of draws for tables of this shape: as many as are affordable, and enough for the credibility.
 
     Raises ModelError for tables too large to draw from.
     """

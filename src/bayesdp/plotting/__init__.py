@@ -1,1 +1,1 @@
-"""One way to draw."""
+"""Plots of leakages, calibrations, budgets, diagnoses and beliefs."""

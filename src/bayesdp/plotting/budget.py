@@ -135,7 +135,7 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
     Parts with equal charges share a line; if there are more lines than colours, the largest charges are drawn.
     """
     spends = [
-        [Release(query_from_dict(release["query"]).standing().query, release["tau"]) for release in group]
+        [Release(query_from_dict(release["query"]).ledger_key().query, release["tau"]) for release in group]
         for group in releases
     ]
     queries = [release.query for group in spends for release in group]

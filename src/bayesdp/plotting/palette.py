@@ -33,6 +33,7 @@ COLOURS: Mapping[str, str] = {
     "odds-chain": _BROWN,
     "odds-tree": _PURPLE,
     "odds-network": _VERMILLION,
+    "odds-elimination": _GREEN,
     "any-of": _ORANGE,
     "chakrabarti-2022": _ORANGE,
     "randomized-response": _SKY,
@@ -58,7 +59,7 @@ def verdict_colour(verdict: str) -> str:
 
 
 def colour_of(name: str) -> str:
-    """Return the colour of a theorem or mechanism; names from outside always get the same colour, too.
+    """Return the colour of a theorem or mechanism; other names also always get the same colour.
 
     >>> colour_of("markov-mixing"), colour_of("mine") == colour_of("mine")
     ('#0072B2', True)

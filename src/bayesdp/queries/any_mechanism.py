@@ -1,4 +1,4 @@
-"""A release by any mechanism, of which only the τ is known."""
+"""A release by any mechanism with a known τ."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bayesdp.queries.query import Query
 
 __all__ = ["AnyMechanism"]
 
-_ANY = "this may be any mechanism, of which only its tau is known"
+_ANY = "it may be any mechanism with this tau"
 
 
 @dataclass(frozen=True)
 class AnyMechanism(Query):
     """A release by any τ-DP mechanism: by OpenDP, by Tumult, or by your own code.
 
-    what: what is released, in words.
+    what: the release, in words.
 
-    Theorems that hold for every mechanism cover it. Those about counts or about Laplace noise on sums refuse it, or
-    count it as a release that costs τ for each correlated record. Its noise and accuracy are unknown here.
+    Theorems that hold for every mechanism cover it. Those about counts or about Laplace noise on sums do not apply,
+    or count it as a release that costs τ for each correlated record. Its noise and accuracy are unknown here.
 
     >>> from bayesdp import ArbitraryGroups, leakage
     >>> leakage(ArbitraryGroups(3), AnyMechanism(), tau=0.5).epsilon

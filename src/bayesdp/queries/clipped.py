@@ -68,7 +68,7 @@ class Placement:
 class Clipped(Query):
     """A query that adds values clipped to `bounds`.
 
-    step: values are rounded to this grid before they are added; a release fills it in (docs/frames.md). The bounds must
+    step: values are rounded to this grid before they are added; a release chooses it (docs/frames.md). The bounds must
           be a whole number of steps apart.
     """
 
@@ -223,14 +223,14 @@ class Clipped(Query):
             return "the state values are not whole numbers apart after clipping"
         return tuple(int(number) for number in shifted)
 
-    def standing(self) -> LedgerKey:
+    def ledger_key(self) -> LedgerKey:
         """Return the key with the bounds and the step, if the noisy answer is ℓ1-private; else that of any question.
 
         >>> from bayesdp.queries import Mean, Sum
-        >>> Mean("height", bounds=(0, 100), size=5).standing() == Sum("height", bounds=(0, 100)).standing()
+        >>> Mean("height", bounds=(0, 100), size=5).ledger_key() == Sum("height", bounds=(0, 100)).ledger_key()
         True
         """
-        key = super().standing()
+        key = super().ledger_key()
         return key if self.width is None else replace(key, bounds=self.bounds, step=self.step)
 
     @property

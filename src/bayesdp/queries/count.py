@@ -40,7 +40,7 @@ class Count(Counting):
             self._take_condition()
         if (self.equals is None) == (self.isin is None):
             raise QueryError(
-                f"a {self.kind} needs what to count: give "
+                f"a {self.kind} needs values to count: give "
                 + in_python(
                     f'either equals=value or isin=[value, ...], for example {type(self).__name__}("active", '
                     f'equals=True), or a condition alone: {type(self).__name__}(where="steps > 0")',
@@ -53,10 +53,10 @@ class Count(Counting):
             object.__setattr__(self, "isin", named_once("isin", self.isin))
 
     def _take_condition(self) -> None:
-        """Count the records that pass the condition, which was given alone and so is not a filter."""
+        """Count the records that pass a condition that was given alone, and so is not a filter."""
         if self.public_filter:
             raise QueryError(
-                f"how many records pass a public filter is public itself; a {self.kind} needs what to count among "
+                f"the number of records that pass a public filter is public; a {self.kind} needs values to count among "
                 "them: " + in_python("equals=value or isin=[value, ...]", elsewhere=param("states", like="value"))
             )
         for name, value in {"column": self.where, "equals": True, "where": None}.items():

@@ -1,4 +1,4 @@
-"""The key of a charge: what theorems need of all releases that are added up in one total of an account."""
+"""The key of a charge: the properties, for theorems, of all releases that share one total of an account."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 __all__ = ["LedgerKey"]
 
 _ANY = "any question"
-"""As ledgers of schema 1 and 2 write a key without bounds: a sum between 0 and 1 over the filter "any question"."""
+"""A key without bounds in ledgers of schema 1 and 2: a sum between 0 and 1 over the filter "any question"."""
 
 
 @dataclass(frozen=True)
 class LedgerKey:
-    """What theorems need of the releases in one total.
+    """The properties, for theorems, of the releases in one total.
 
-    column: what they are about; None for whatever the model describes.
-    bounds: between which values are clipped, if their sum has noise that is private in the ℓ1 metric; None for any
-            other release, of which theorems need only its loss.
+    column: their column; None for the column that the model describes.
+    bounds: the clipping bounds of sums whose noise is private in the ℓ1 metric; None for any other release, of which
+            theorems need only the loss.
     step:   the step of that sum, if the question names one.
-    by, parts: the public column by which they are about parts of the table, and its values there, as texts.
+    by, parts: the public column that divides the table into parts, and the values of these parts, as texts.
 
     >>> from bayesdp.queries import Count
-    >>> key = Count("steps", equals=1).standing()
-    >>> key.to_dict(), key == Count("steps", equals=2).standing(), key.query.description
+    >>> key = Count("steps", equals=1).ledger_key()
+    >>> key.to_dict(), key == Count("steps", equals=2).ledger_key(), key.query.description
     ({'column': 'steps'}, True, 'anything at all (steps)')
     """
 
@@ -60,7 +60,7 @@ class LedgerKey:
         for name in entries.keys() & {"bounds", "parts"}:
             entries[name] = tuple(validation.items(name, entries[name], QueryError))
         key = cls(**entries)
-        if (key.step is not None and key.bounds is None) or key.query.standing() != key:
+        if (key.step is not None and key.bounds is None) or key.query.ledger_key() != key:
             raise QueryError(f"{brief(document)} is not the key of a charge")
         return key
 
@@ -76,11 +76,11 @@ class LedgerKey:
             )
         from bayesdp.queries.query import query_from_dict
 
-        return query_from_dict(document).standing()
+        return query_from_dict(document).ledger_key()
 
     @classmethod
     def from_text(cls, written: str) -> LedgerKey:
-        """Read the JSON text of a key, as a ledger holds it: again and again, and each only once.
+        """Read the JSON text of a key from a ledger; cached.
 
         >>> LedgerKey.from_text('{"bounds":[0.0,1.0],"column":"s","query":"sum","where":"any question"}')
         LedgerKey(column='s', bounds=None, step=None, by=None, parts=())
@@ -102,7 +102,7 @@ class LedgerKey:
 
     @property
     def query(self) -> Query:
-        """A query that theorems can be asked about instead of all these releases."""
+        """A query that represents all these releases in theorems."""
         return _query(self)
 
 

@@ -44,8 +44,8 @@ class Quantile(Query):
     by_cell: ClassVar[bool] = True
     unforeseen: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {
-        "at": "the shares of records below, such as 0.9 or 0.25,0.5,0.75.",
-        "candidates": "the public values it may be, such as 0,10,20, or 0:120:5 for 0 to 120 in steps of 5.",
+        "at": "The shares of records below the answer, such as 0.9 or 0.25,0.5,0.75.",
+        "candidates": "The possible answers, such as 0,10,20, or 0:120:5 for 0 to 120 in steps of 5.",
     }
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class Quantile(Query):
 
     @property
     def not_metric(self) -> str:
-        return f"a {self.kind} is selected by how many records lie below, and jumps when a value crosses a candidate"
+        return f"a {self.kind} is selected by counts of records below candidates, and jumps when a value crosses one"
 
 
 def _listed(name: str, value: object) -> Sequence[object]:

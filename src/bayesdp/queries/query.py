@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document
+from bayesdp._support.lazy import warn_renamed
 from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import QueryError
@@ -69,7 +70,7 @@ class Query(Document):
     """Whether the answer is divided by the number of records it is about, which must then be public."""
 
     made_elsewhere: ClassVar[bool] = False
-    """Whether it is a release made elsewhere, which has no answer here: only its τ is known."""
+    """Whether it is a release made elsewhere, of which only the τ is known and no answer is computed."""
 
     unforeseen: ClassVar[bool] = False
     """Whether its accuracy is unknown before the release, so that no τ can be chosen for an accuracy."""
@@ -123,7 +124,7 @@ class Query(Document):
                 raise QueryError(name_of("by_cells") + " is empty; name at least one value of the column")
             object.__setattr__(self, "by_cells", cells)
 
-    # What is asked
+    # The question
 
     @property
     @abstractmethod
@@ -145,7 +146,7 @@ class Query(Document):
         }
 
     def identity(self) -> dict[str, Any]:
-        """Return the entries of `to_dict` in a normal form: equal for queries that ask the same."""
+        """Return the entries of `to_dict` in a normal form, which is the same for equivalent queries."""
         return {
             name: [*map(plain_number, value)] if isinstance(value, list) else value
             for name, value in self.to_dict().items()
@@ -267,7 +268,7 @@ class Query(Document):
     def in_l2(self, moved: Fraction) -> Fraction:
         """Return the square of how far one replaced record can move the answer in ℓ2, if it is `moved` in ℓ1.
 
-        It is never more than the square of that. Override it if more is known of how the numbers move.
+        It is at most the square of `moved`. Override it for a sharper bound.
         """
         return moved**2
 
@@ -292,7 +293,7 @@ class Query(Document):
 
     @property
     def most_records(self) -> int | None:
-        """The most records that it may be about; None without a limit."""
+        """The largest number of records; None without a limit."""
         return None
 
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
@@ -302,17 +303,22 @@ class Query(Document):
         """
         return f"the number that a state adds to a {self.kind} is unknown"
 
-    def standing(self) -> LedgerKey:
-        """Return the key under which an account adds up this question with others.
+    def ledger_key(self) -> LedgerKey:
+        """Return the key of the total to which an account adds this query.
 
-        A theorem needs the column, bounds and step of a clipped sum, and only the column of everything else. The parts
-        stay: what is spent on one is not spent on another.
+        A theorem needs the column, bounds and step of a clipped sum, and only the column of any other query. The parts
+        belong to the key, because a charge for one part is not a charge for another.
 
         >>> from bayesdp.queries import Count
-        >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
+        >>> Count("steps", equals=1).ledger_key() == Count("steps", equals=2).ledger_key()
         True
         """
         return LedgerKey(self.column, by=self.by, parts=self.parts)
+
+    def standing(self) -> LedgerKey:
+        """Return what `ledger_key` returns: its former name."""
+        warn_renamed("Query.standing", "Query.ledger_key", stacklevel=3)
+        return self.ledger_key()
 
 
 def query_from_dict(document: object) -> Query:

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from bayesdp._support import validation
-from bayesdp.advice.sensitivity import Weaker, weaker_than, worst_sensitivities
+from bayesdp.advice.sensitivity_to_assumption import Weaker, weaker_than, worst_sensitivities
 from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
 from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
@@ -189,7 +189,7 @@ class Accountant:
     In its methods `spent` is what the ledger's totals say, each under the query of its key.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> Accountant(ArbitraryGroups(4)).leaked((Release(Count(equals=1).standing().query, 0.25),))
+    >>> Accountant(ArbitraryGroups(4)).leaked((Release(Count(equals=1).ledger_key().query, 0.25),))
     1.0
     """
 
@@ -210,7 +210,7 @@ class Accountant:
         Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
         """
         self.model.check_queries(queries)
-        standing = tuple(query.standing().query for query in queries)
+        standing = tuple(query.ledger_key().query for query in queries)
         parts, share = exposures(spent, standing), self.credibility
         touched = [part for part in parts if part.added]
         others = max((self._proven(part.spent) for part in parts if not part.added), default=0.0)
@@ -242,15 +242,15 @@ class Accountant:
         Raises BudgetError if that is more than what remains.
         """
         self.model.check_queries(queries)
-        standing = tuple(query.standing().query for query in queries)
+        standing = tuple(query.ledger_key().query for query in queries)
         before = max(self._proven(part.spent) for part in exposures(spent, standing) if part.added)
         cost = self._cost(spent, standing, tau, before, budget)
         if cost.total > budget:
             raise BudgetError(cost.epsilon, remaining(budget, cost.before))
         return cost
 
-    def what_if(self, spent: Spend, epsilon: float) -> tuple[str, ...]:
-        """Return what everything released, which leaks ε, would leak if the model were not quite right, in sentences.
+    def sensitivity_to_assumption(self, spent: Spend, epsilon: float) -> tuple[str, ...]:
+        """Return what everything released, which leaks ε, would leak if the model were wrong, in sentences.
 
         A function of the model alone.
         """
@@ -271,7 +271,7 @@ class Accountant:
 
     def leaked_about(self, queries: tuple[Query, ...], spent: Spend) -> float:
         """Return the leakage about the parts of the table that queries touch."""
-        standing = tuple(query.standing().query for query in queries)
+        standing = tuple(query.ledger_key().query for query in queries)
         return max(self._proven(part.spent) for part in exposures(spent, standing) if part.added)
 
     def _proven(self, spend: Spend) -> float:

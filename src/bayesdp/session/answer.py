@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayesdp._support import documents, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
+from bayesdp._support.lazy import warn_renamed
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
@@ -291,7 +292,7 @@ class Answer(_Entries, Displayed, Document):
     accepted:        why it was released although the diagnosis says that the model is violated.
     by, version, ledger: who is responsible, the version of this library, and where the ledger is, without a password.
     parameters:      the assumed probabilities or correlations, in readable lines.
-    consequences:    what everything released would leak if the assumption were not quite right, in sentences.
+    consequences:    what everything released would leak if the assumption were wrong, in sentences.
     credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
                      about the model as it stands.
     unchecked:       what could not be checked on the table because the model names no columns for it, in a sentence.
@@ -353,7 +354,7 @@ class Answer(_Entries, Displayed, Document):
 
     @property
     def outcome(self) -> str:
-        """What was answered, as it is published."""
+        """The answer as published."""
         return self.published
 
     def shown(self, value: Value | None = None) -> str:
@@ -401,7 +402,9 @@ class Answer(_Entries, Displayed, Document):
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
         ]
         stated = [f"{sentence}." for sentence in sentences]
-        return " ".join([*stated, *([self.what_if] if self.consequences else []), *self.notes, *self.warnings])
+        return " ".join(
+            [*stated, *([self.sensitivity_to_assumption] if self.consequences else []), *self.notes, *self.warnings]
+        )
 
     @property
     def _delta(self) -> str:
@@ -419,8 +422,16 @@ class Answer(_Entries, Displayed, Document):
 
     @property
     def what_if(self) -> str:
-        """What would leak if the assumption were not quite right, in sentences; empty if that is not known."""
-        return " ".join(["What if the assumption is not quite right?", *self.consequences]) if self.consequences else ""
+        """The former name of `sensitivity_to_assumption`."""
+        warn_renamed("Answer.what_if", "Answer.sensitivity_to_assumption", stacklevel=3)
+        return self.sensitivity_to_assumption
+
+    @property
+    def sensitivity_to_assumption(self) -> str:
+        """What would leak if the assumption were wrong, in sentences; empty if that is not known."""
+        return (
+            " ".join(["If the assumption is wrong, ε may be larger.", *self.consequences]) if self.consequences else ""
+        )
 
     def _printed(self) -> Sequence[Section]:
         cost = (
@@ -444,7 +455,7 @@ class Answer(_Entries, Displayed, Document):
             "The statement says more.",
             *([] if self.fitted is None else [self.fitted]),
         ]
-        sentences += [self.what_if] if self.consequences else []
+        sentences += [self.sensitivity_to_assumption] if self.consequences else []
         return [[*lines(*sentences), *warned(self.beside)]]
 
     def _shown(self) -> Sequence[Section]:

@@ -108,7 +108,7 @@ class Answering(Work[Answer]):
         return {prepared.question: {"asked": self.target.request(prepared, self.asked)} for prepared in self.asked}
 
     def _details(self, question: PreparedQuery) -> dict[str, Any]:
-        """Return what the charge of one question says of it alone."""
+        """Return the details that the charge of one question has for it alone."""
         reached = self._extents.get(question.question)
         return self._requests[question.question] | ({} if reached is None else {EXTENT: reached.to_dict()})
 
@@ -128,7 +128,7 @@ class Answering(Work[Answer]):
             worst_case=leakage.worst_case,
             diagnosis=self.terms["diagnosis"],
             accepted=self.terms["accepted"],
-            consequences=self.accountant.what_if(spend, leakage.epsilon),
+            consequences=self.accountant.sensitivity_to_assumption(spend, leakage.epsilon),
             credibility=self.accountant.credibility,
             **self.facts,
         )

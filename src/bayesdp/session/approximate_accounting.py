@@ -168,7 +168,7 @@ class ApproximateAccountant:
             delta=self.delta,
         )
 
-    def what_if(self, spent: Spend, epsilon: float) -> tuple[str, ...]:
+    def sensitivity_to_assumption(self, spent: Spend, epsilon: float) -> tuple[str, ...]:
         """Return nothing: what a weaker assumption would leak is computed for promises of ε alone."""
         return ()
 
@@ -189,7 +189,7 @@ class ApproximateAccountant:
         Raises BudgetError if that is more than what remains, CalibrationError if no noise is enough.
         """
         self.model.check_queries(queries)
-        standing = tuple(query.standing().query for query in queries)
+        standing = tuple(query.ledger_key().query for query in queries)
         target = None
         if share is not None or noise == "gaussian":
             self._check_not_passed(standing, spent, budget)
@@ -223,7 +223,7 @@ class ApproximateAccountant:
         target:   a promise that is kept afterwards about what the queries touch, if it is.
         """
         self.model.check_queries(queries)
-        standing = tuple(query.standing().query for query in queries)
+        standing = tuple(query.ledger_key().query for query in queries)
         before = self.leaked_about(queries, spent, budget)
         totals = _together(spent, standing, loss)
         if enforced and not self._allowed(totals, budget):

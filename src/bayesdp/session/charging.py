@@ -122,7 +122,7 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
 def _planned(account: Account, work: Work[Any]) -> Decision:
     """Return what to charge, in the account as it was seen last if that serves: then the ledger is not asked.
 
-    What is refused there may be allowed by now, so a refusal is decided again in the account as it is.
+    A refused release may be allowed by now, so it is decided again on the present account.
     """
     last = account.last_state(*work.questions)
     if last is not None:

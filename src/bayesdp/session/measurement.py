@@ -165,7 +165,7 @@ class Measurement:
         return noise_for(_LOSSES[self.noise_kind or "laplace"]).law_of(self.noise)
 
     def _beyond(self, units: Fraction) -> float:
-        """Return what so many units of noise are worth, and what else the number may be off by."""
+        """Return the worth of this many units of noise, and the largest other error of the number."""
         return float_above(units * Fraction(self.unit) + self._slack)
 
     @cached_property

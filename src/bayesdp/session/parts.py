@@ -85,9 +85,9 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
     A record is in one part of each column at most, whatever the other columns say of it.
 
     >>> from bayesdp import Count
-    >>> count = Count("on", equals=1).standing().query
+    >>> count = Count("on", equals=1).ledger_key().query
     >>> parts = [Count("on", equals=1, by="district", by_cells=[cell]) for cell in ("N", "S")]
-    >>> north, south = (part.standing().query for part in parts)
+    >>> north, south = (part.ledger_key().query for part in parts)
     >>> (met,) = exposures((Release(count, 0.5), Release(north, 0.25), Release(south, 1.0)))
     >>> [release.tau for release in met.spent]
     [1.5]

@@ -173,7 +173,7 @@ def charge_of(asked: PreparedQuery, loss: Loss, details: Mapping[str, Any], stat
 
     An account that promises (ε, δ) adds up the ρ's, too, and what is not pure under a key of its own.
     """
-    key = asked.standing
+    key = asked.ledger_key
     if state.promise is not None:
         own = key.fingerprint if isinstance(loss, PureLoss) else fingerprint({"key": key.to_dict(), "loss": "rho"})
         return Charge(asked.question, own, key.to_dict(), None, details, loss=stored_loss(loss))

@@ -70,9 +70,9 @@ class PreparedQuery:
         return self.query.dimension
 
     @cached_property
-    def standing(self) -> LedgerKey:
+    def ledger_key(self) -> LedgerKey:
         """The key under which an account adds it up with others."""
-        return self.query.standing()
+        return self.query.ledger_key()
 
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""

@@ -1,6 +1,6 @@
 """What a private fit counts in a table, model by model, and the model that follows from the noisy counts.
 
-A model that can learn has a lesson here, by its kind. Proof: docs/theory/private-fit.md.
+Each kind of model that can be fitted privately has a spec here. Proof: docs/theory/private-fit.md.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class PrivateFitSpec(ABC):
     @classmethod
     @abstractmethod
     def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> Self:
-        """Return a checked lesson; options: those of `Session.fit` that were given and are of one kind of model."""
+        """Return a checked spec; options: those of `Session.fit` that were given and are of one kind of model."""
 
     @abstractmethod
     def prepared(self, checked_table: CheckedTable) -> Prepared:
@@ -79,7 +79,7 @@ class PrivateFitSpec(ABC):
 
     @abstractmethod
     def asks(self) -> Mapping[str, Any]:
-        """Return what is asked for, beside τ, as what was learnt keeps it (`lesson`)."""
+        """Return the settings of the fit besides τ, as the result stores them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class OddsFitSpec(PrivateFitSpec):
 
     @classmethod
     def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> OddsFitSpec:
-        """Return a checked lesson; the strata are all that the columns named can hold, seen or not."""
+        """Return a checked spec; the strata are all that the columns named can hold, seen or not."""
         within = _only(options, "within", "an odds chain")
         given = dict(within) if isinstance(within, Mapping) else dict.fromkeys(column_names("within", within))
         values = []
@@ -218,7 +218,7 @@ SPECS: Mapping[str, type[PrivateFitSpec]] = {OddsChain.kind: OddsFitSpec, Gaussi
 
 
 def private_fit_spec(model: Model, tau: float, credibility: float, options: Mapping[str, Any]) -> PrivateFitSpec:
-    """Return the lesson of a kind of model; ModelError for one that cannot learn."""
+    """Return the spec of a kind of model; ModelError if the kind has no private fit."""
     tau, share = validation.positive("tau", tau), validation.probability("credibility", credibility)
     if model.kind not in SPECS:
         raise ModelError(
@@ -229,7 +229,7 @@ def private_fit_spec(model: Model, tau: float, credibility: float, options: Mapp
 
 
 def _only(options: Mapping[str, Any], name: str, model: str) -> Any:
-    """Return the one option that a lesson takes; refuses others."""
+    """Return the one option that a spec takes; refuses others."""
     for other in options.keys() - {name}:
         raise InvalidInputError(f"{other}= does not go with {model}")
     return options.get(name)

@@ -12,11 +12,11 @@ from bayesdp.session.private_fit import Fit
 from bayesdp.session.randomize import Randomized
 from bayesdp.session.record import Recorded
 
-__all__ = ["Release", "Releases", "release_stored"]
+__all__ = ["Releases", "StoredRelease", "release_stored"]
 
-Release = Answer | Fit | Randomized | Recorded
+StoredRelease = Answer | Fit | Randomized | Recorded
 
-Kind = TypeVar("Kind", bound=Release, covariant=True)
+Kind = TypeVar("Kind", bound=StoredRelease, covariant=True)
 
 
 class Releases(tuple[Kind, ...], Displayed):
@@ -32,12 +32,12 @@ class Releases(tuple[Kind, ...], Displayed):
         return [[PrintedTable(["entry", "answer", "ε", "τ", "question"], rows)]]
 
 
-def _spent(release: Release) -> str:
+def _spent(release: StoredRelease) -> str:
     if isinstance(release, Answer):
         return shown_below(release.tau) if release.loss is None else release.spent
     return release.charged if isinstance(release, Recorded) else shown_below(release.tau)
 
 
-def release_stored(body: object) -> Release:
+def release_stored(body: object) -> StoredRelease:
     """Read what a ledger stored of a release, whatever its kind; LedgerError if it is damaged."""
     return Randomized.stored(body) or Recorded.stored(body) or Fit.stored(body) or Answer.stored(body)

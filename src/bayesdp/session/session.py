@@ -46,7 +46,7 @@ from bayesdp.session.private_fit_spec import QUESTION, Within, private_fit_spec
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Recorded, record
-from bayesdp.session.releases import Release, Releases, release_stored
+from bayesdp.session.releases import Releases, StoredRelease, release_stored
 from bayesdp.session.retries import Attempt, with_retries
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
@@ -336,7 +336,7 @@ class Session(Displayed):
         return overview_of(self._ledger, self._dataset).plot(path)
 
     @property
-    def history(self) -> Releases[Release]:
+    def history(self) -> Releases[StoredRelease]:
         """All releases of this data set that the ledger holds, oldest first.
 
         Of randomized columns, and of releases made elsewhere, it holds the cost only.
@@ -366,7 +366,7 @@ class Session(Displayed):
         In an account that promises (ε, δ), `epsilon` is by how much the ε used so far may rise, and the noise is
         discrete Laplace or Gaussian noise, whichever errs less.
 
-        accept: why it is released although the model's diagnosis says "violated"; by default as the session was told.
+        accept: why it is released although the diagnosis is "violated"; by default the reason given to the session.
         share:  which share of the limit of such an account the release takes, instead of ε or α: with 0.01, a hundred
                 answers fit.
         noise:  insist on "laplace" or "gaussian".
@@ -631,7 +631,7 @@ class Session(Displayed):
         )
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
-        """Return what every answer says of the model: computed once, before anything is charged."""
+        """Return the facts about the model in every answer, computed once before anything is charged."""
         size, rows = model.group_size, self._checked_table.rows
         notes = [
             *notes_about(model),

@@ -46,7 +46,7 @@ def statement(answer: Answer) -> Page:
             (f"What an attacker {'could' if answer.denied else 'can'} learn at most", _learned(answer)),
             ("Under which assumptions", _assumptions(answer)),
             ("What the data say about the assumption", _tested(answer)),
-            *([("What if the assumption is not quite right", _what_if(answer))] if answer.consequences else []),
+            *([("If the assumption is wrong", _if_the_assumption_is_wrong(answer))] if answer.consequences else []),
             ("The proof", [_proof(answer)]),
             ("Who should check what", _checks(answer)),
         ),
@@ -174,7 +174,7 @@ def _assumptions(answer: Answer) -> list[Block]:
             (
                 "The filter ",
                 Code(query.where),
-                f" was asserted to be public by {answer.by or 'whoever asked'}: that it uses public attributes only "
+                f" was asserted to be public by {answer.by or 'the analyst'}: that it uses public attributes only "
                 "cannot be seen from the data.",
             ),
         )
@@ -207,7 +207,7 @@ def _tested(answer: Answer) -> list[Block]:
     ]
 
 
-def _what_if(answer: Answer) -> list[Block]:
+def _if_the_assumption_is_wrong(answer: Answer) -> list[Block]:
     return [
         "What everything released on this data set so far would leak, by the same theorems, if less than the first "
         "assumption were true (ε):",

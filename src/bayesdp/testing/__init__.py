@@ -1,4 +1,4 @@
-"""Test suites that every theorem must pass, ours and yours.
+"""Test suites that every theorem must pass, built in or registered.
 
     from bayesdp.testing import TheoremContract, chain_cases
 

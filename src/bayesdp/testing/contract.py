@@ -43,7 +43,7 @@ _inherited = settings(
 """Every subclass runs the same test functions, and drawing and discarding models takes time."""
 
 _few = settings(_inherited, max_examples=max(settings().max_examples // 2, 20))
-"""For slow examples; with fewer than twenty, a false theorem might pass."""
+"""The number of slow examples; with fewer than twenty, a false theorem might pass."""
 
 _TAUS = st.floats(0.01, 6, allow_nan=False)
 _MODERATE = st.floats(0.01, 3, allow_nan=False)
@@ -51,10 +51,10 @@ _EPSILONS = st.floats(0.05, 12, allow_nan=False)
 
 _LIFTED_TAUS = st.sampled_from([0.01, 0.05, 0.2, 0.5, 1.0, 2.0])
 _DELTAS = st.sampled_from([1e-4, 1e-3, 1e-2, 0.1])
-"""A false lift shows where δ is small beside τ: only then is the factor reached."""
+"""The δ's of the tests. A false lift shows only where δ is small compared with τ."""
 
 _SOLVED = 1e-8
-"""How far a solver may be off."""
+"""The tolerance of the solver."""
 
 
 class TheoremContract:
@@ -135,7 +135,7 @@ class TheoremContract:
         assert self.refused, "name at least one model and query that the theorem must refuse"
         for model, query in self.refused:
             reason = self.theorem.refusal(model, (query,))
-            assert reason, f"{self.theorem.name} must say why it does not cover {query!r} under {model!r}"
+            assert reason, f"{self.theorem.name} must have a reason not to cover {query!r} under {model!r}"
             with pytest.raises(DoesNotApplyError):
                 self.theorem.epsilon(model, (Release(query, 1.0),))
 
@@ -196,15 +196,15 @@ class SideInformationContract:
 
 
 class ApproximateContract:
-    """Subclass it, set two attributes, and pytest attacks what the theorem becomes in (ε, δ).
+    """Inherit from this class and set two attributes; pytest then attacks the lift of the theorem to (ε, δ).
 
-    theorem: the theorem under test; it says `covers_every_mechanism`.
-    laws:    a strategy of joint laws, each with the model under test (see bayesdp.testing.laws); those the theorem
-             refuses are passed over.
-    lift:    from δ, ε and τ to the δ of the promise; the library's own, unless you test another.
+    theorem: the theorem under test, with `covers_every_mechanism`.
+    laws:    a strategy of joint laws, each with the model under test (see bayesdp.testing.laws); laws that the theorem
+             refuses are skipped.
+    lift:    from δ, ε and τ to the δ of the guarantee; the library's own by default.
 
-    For each law, a target and what an adversary knows, a linear program over *all* (τ, δ)-DP mechanisms finds the event
-    that tells most. What it tells must be within the lifted (ε, δ).
+    For each law, target and side information, a linear program over *all* (τ, δ)-DP mechanisms finds the event that
+    reveals most. It must not exceed the lifted (ε, δ).
     """
 
     theorem: ClassVar[Theorem]

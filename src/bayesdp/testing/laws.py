@@ -214,7 +214,7 @@ def _law(draw: st.DrawFn, model_of: FromOdds, joint: NDArray[np.float64], hidden
 
 @st.composite
 def _sizes(draw: st.DrawFn, least: int = 2) -> tuple[int, int]:
-    """Draw how many states and how many vertices."""
+    """Draw the number of states and the number of vertices."""
     states = draw(st.sampled_from([2, 2, 3]))
     return states, draw(st.integers(least, 6 if states == 2 else 4))
 

@@ -59,7 +59,7 @@ class Adversary:
     def asked(cls, target: int | None, known: Iterable[int] | None) -> Adversary | None:
         """Return the adversary of `leakage(..., target=, known=)`; None stands for all adversaries."""
         if target is None and known is not None:
-            raise InvalidInputError(params("{known} goes with {target}, the record this adversary asks about"))
+            raise InvalidInputError(params("{known} requires {target}, the record that the adversary asks about"))
         return None if target is None else cls(target, () if known is None else known)  # type: ignore[arg-type]
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.display import PrintedTable, Section, Words, warned
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Gaussian, gaussian_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
@@ -142,37 +143,61 @@ def as_losses(
     """
     given = [name for name, value in (("tau", tau), ("rho", rho), ("profile", profile)) if value is not None]
     if len(given) > 1:
-        raise InvalidInputError(
-            f"give one of tau=, rho= and profile=, not {' and '.join(given)}: each is the whole loss"
-        )
+        several = params(" and ".join(f"{{{name}}}" for name in given))
+        raise InvalidInputError(several + " are each the whole loss of the release: give one of them")
     if delta is not None:
         delta = validation.probability("delta", delta)
     if not isinstance(releases, Query) or not given:
         if neighbours is not None and not isinstance(releases, Query):
             raise InvalidInputError(
-                "neighbours= goes with one query; convert the losses of several with bayesdp.losses.under_replacement"
+                param("neighbours")
+                + " goes with one query; convert the losses of several with bayesdp.losses.under_replacement"
             )
         if given and given != ["tau"]:
             raise InvalidInputError(
-                f"several releases bring their own losses: give [(query, loss), ...] without {given[0]}="
+                "several releases bring their own losses: give [(query, loss), ...] without " + param(given[0])
             )
         return as_spend(releases, tau), delta
     if profile is not None:
         if not isinstance(profile, PrivacyProfile):
-            raise InvalidInputError(f"profile must be a PrivacyProfile(function, neighbours=...), not {brief(profile)}")
+            raise InvalidInputError(name_of("profile") + f" must be a PrivacyProfile, not {brief(profile)}")
         if neighbours is not None:
-            raise InvalidInputError("a profile says itself which neighbours it is about; leave neighbours= out")
+            raise InvalidInputError(
+                "a profile is for the neighbours it was made with; leave " + param("neighbours") + " out"
+            )
         loss: Loss = profile
     elif rho is not None:
+        _check_stated(releases, neighbours)
         loss = ConcentratedLoss(validation.positive("rho", rho))
     else:
         as_tau = validation.positive("tau", tau)
-        loss, delta = (PureLoss(as_tau), None) if delta is None else (ApproximateLoss(as_tau, delta), None)
+        loss, delta = _with_own_delta(releases, as_tau, delta, neighbours), None
     if delta is None and not isinstance(loss, PureLoss | ApproximateLoss):
-        raise InvalidInputError(f"{given[0]}= needs delta=, that of the promise: each delta gives another epsilon")
+        raise InvalidInputError(
+            param(given[0]) + " needs " + param("delta") + ", that of the promise: each delta gives another epsilon"
+        )
     if neighbours is not None:
         loss = under_replacement(loss, neighbours)
     return (Release(releases, loss),), delta
+
+
+def _with_own_delta(query: Query, tau: float, delta: float | None, neighbours: Neighbours | None) -> Loss:
+    if delta is None:
+        return PureLoss(tau)
+    _check_stated(query, neighbours)
+    return ApproximateLoss(tau, delta)
+
+
+def _check_stated(query: Query, neighbours: Neighbours | None) -> None:
+    """Refuse a loss of a release made elsewhere without the data sets that it compares."""
+    if query.made_elsewhere and neighbours is None:
+        raise InvalidInputError(
+            "the loss of a release made elsewhere needs "
+            + param("neighbours", "replace")
+            + " or "
+            + param("neighbours", "add-remove")
+            + ": most libraries compare data sets with a record more or less"
+        )
 
 
 def has_delta(spend: Spend) -> bool:

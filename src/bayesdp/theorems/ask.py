@@ -1,4 +1,4 @@
-"""The evaluation of every theorem under every model that may hold; no other module does this.
+"""Evaluate every theorem under every model that may hold; no other module does this.
 
 A theorem that does not apply, or whose result is too large for a float, gives a reason instead of a number.
 """
@@ -49,11 +49,11 @@ class ApplicableTheorems:
     def about(
         cls, model: Model, spend: Spend, *, composing: bool = False, only: Sequence[Theorem] | None = None
     ) -> ApplicableTheorems:
-        """Return who can be asked about a spend: hypotheses are looked at once, however often one asks then.
+        """Return the theorems that apply to a spend, after checking their hypotheses once.
 
-        spend:     only its queries and the kinds of its losses count, not how large these are.
-        composing: only theorems that cover any number of releases together, as a ledger must.
-        only:      ask these instead of all that are registered.
+        spend:     only its queries and the kinds of its losses matter, not their amounts.
+        composing: only theorems that cover any number of releases together, as a ledger needs.
+        only:      the theorems to check; by default all that are registered.
         """
         candidates = theorems() if only is None else only
         asked = [theorem for theorem in candidates if theorem.composes or not composing]
@@ -99,7 +99,7 @@ def ask(
 
 
 def _refusal(theorem: Theorem, model: Model, spend: Spend) -> str | None:
-    """Return why a theorem does not cover a spend, by its objection or an error; None if it does."""
+    """Return the reason why a theorem does not cover a spend; None if it does."""
     reply = _reply(theorem, model, lambda theorem, member: theorem.objection(member, spend))
     return reply.reason or reply.value
 

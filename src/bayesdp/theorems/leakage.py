@@ -10,6 +10,7 @@ from typing import Any
 from bayesdp._support import hooks
 from bayesdp._support.display import Displayed, PrintedTable, Section, Words, warned
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import params
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
@@ -55,7 +56,7 @@ DROPPED = "Records with missing values are left out; which values are missing is
 
 @dataclass(frozen=True)
 class Assessment:
-    """What one theorem says: an ε it proves, with its δ if it has one, or the reason it does not apply."""
+    """The result of one theorem: the ε it proves, with its δ if any, or the reason why it does not apply."""
 
     theorem: str
     epsilon: float | None = None
@@ -72,19 +73,19 @@ class Assessment:
 class Leakage(Displayed, Document):
     """The proven leakage of a spend: the logarithm of how much one record can change the odds of any output.
 
-    It prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
+    Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
     `parts` holds the leakage under each of its models, and everything else is that of the worst.
 
-    model:       what is assumed.
-    spend:       what is released: queries, and the loss of each.
-    epsilon:     at most this leaks.
-    theorem:     the name of the theorem that proves it, and proof: where its proof is.
-    scope:       which target values, mechanisms and attackers that covers.
-    unit:        what is protected: one record, unless the model says otherwise.
-    worst_case:  in words, the case in which the bound is reached; None if the theorem does not know it.
-    assessments: what every theorem says.
-    adversary:   the only one this leakage is about; None for a guarantee, which is about all of them.
-    delta:       0, unless the promise is (ε, δ) (bayesdp.theorems.approximate).
+    model:       the assumed model.
+    spend:       the releases: queries, and the loss of each.
+    epsilon:     the proven upper bound on the leakage.
+    theorem:     the name of the theorem that proves it; proof: the page of its proof.
+    scope:       the target values, mechanisms and attackers that it covers.
+    unit:        what is protected: one record, or the unit of the model.
+    worst_case:  the case in which the bound is attained, in words; None if the theorem does not provide it.
+    assessments: the result of every theorem.
+    adversary:   the only adversary of this leakage; None for a guarantee, which covers all of them.
+    delta:       0, unless the guarantee is (ε, δ) (bayesdp.theorems.approximate).
     """
 
     model: Model
@@ -205,24 +206,24 @@ def leakage(
 ) -> Leakage:
     """Return what a release leaks about one record when records are correlated.
 
-    model:    how records are correlated.
+    model:    the correlation model of the records.
     releases: one query, with the loss of its mechanism, or a list of (query, loss or τ): everything released on one
               data set, converted together.
     tau:      the ordinary differential privacy of the one query.
-    delta:    beside tau, the mechanism's: it is (τ, δ)-DP, and the promise is ε with a δ of its own. Otherwise the δ of
-              the promise: with rho, with profile, or with a list.
+    delta:    with tau, the δ of the mechanism, which is (τ, δ)-DP; the guarantee then has an ε and a δ of its own. With
+              rho, a profile or a list, the δ of the guarantee.
     rho:      the loss of a ρ-zCDP mechanism, such as one with Gaussian noise.
-    profile:  δ for every τ, as an accountant states it.
-    neighbours: "replace" (the default) if tau and delta, or rho, are about replacing a record, "add-remove" if they are
-              about adding or removing one, as in most libraries. A profile says so itself.
-    theorem:  ask this one only, by its name.
-    target:   ask about one adversary only, who wants to learn this record: a position from 0 in a chain of exactly
-              `length` records, or in a group. Nothing else in the library takes such a leakage for a guarantee.
-    known:    the positions of the records that adversary knows exactly; none unless given.
+    profile:  δ for every τ, from an accountant.
+    neighbours: "replace" (the default) if tau and delta, or rho, are for replacing a record, "add-remove" if they are
+              for adding or removing one, as in most libraries. A profile has its own.
+    theorem:  the name of the only theorem to evaluate.
+    target:   the record that one adversary wants to learn: a position from 0 in a chain of exactly `length` records, or
+              in a group. The leakage to one adversary is not a guarantee.
+    known:    the positions of the records that this adversary knows exactly; by default none.
 
-    Returns the smallest ε any theorem proves, with what every theorem says; an ApproximateLeakage if it has a δ. Raises
-    InvalidInputError for losses that make no sense or a record that is not there, QueryError for a query the model does
-    not describe, and NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
+    Returns the smallest ε that any theorem proves, with the result of every theorem; an ApproximateLeakage if it has a
+    δ. Raises InvalidInputError for invalid losses or positions, QueryError for a query that the model does not
+    describe, and NoTheoremAppliesError if nothing is proven (about one adversary, if one is given).
 
     >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
     >>> leaked = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
@@ -243,7 +244,9 @@ def leakage(
     if promised_delta is None and not has_delta(spend):
         return report(model, spend, adversary=adversary, only=only)
     if adversary is not None:
-        raise InvalidInputError("target= and known= go with tau= alone: what one adversary learns is known for it only")
+        raise InvalidInputError(
+            params("{target} and {known} require {tau} alone: no theorem about one adversary has a delta")
+        )
     return approximate_report(model, spend, promised_delta, only=only)
 
 
@@ -257,12 +260,12 @@ def report(
 ) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
-    panel:     the theorems to ask, if the queries are known to be described, and these to cover them; by default all.
-    adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
-    only:      ask these theorems instead of all that are registered.
+    panel:     the theorems that apply, if they have been checked for these queries; by default all are checked.
+    adversary: the only adversary to consider; a ledger needs the leakage to all of them, so it leaves this out.
+    only:      the theorems to evaluate; by default all that are registered.
 
-    Raises QueryError for queries that the model does not describe, InvalidInputError for records that it does not have,
-    and NoTheoremAppliesError if nothing is proven.
+    Raises QueryError for queries that the model does not describe, InvalidInputError for positions that it does not
+    have, and NoTheoremAppliesError if nothing is proven.
     """
     if panel is not None and adversary is not None:
         raise InvalidInputError("a release must be safe from every adversary; leave adversary out")
@@ -299,6 +302,7 @@ class Composition:
     Applicable theorems are cached, because an account asks about the same queries repeatedly.
 
     >>> from bayesdp import ArbitraryGroups, Count
+    >>> from bayesdp.theorems.spend import as_spend
     >>> Composition(ArbitraryGroups(3)).proven(as_spend(Count("ill", equals=True), 1.0))
     3.0
     """
@@ -370,14 +374,14 @@ def notes_about(model: Model) -> tuple[str, ...]:
 
 
 def check_queries(model: object, spend: Spend) -> None:
-    """Refuse what is not a model, and queries that the model does not describe."""
+    """Raise an error for an object that is not a model, and for queries that the model does not describe."""
     if not isinstance(model, Model):
         raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {brief(model)}")
     model.check_queries(queries_of(spend))
 
 
 def promised(leakage: Leakage, release: str, epsilon: float, *more: str) -> Section:
-    """Return the sentences of a promise: its leakage, theorem, assumption and scope, then `more` sentences."""
+    """Return the sentences of a guarantee: its leakage, theorem, assumption and scope, then `more` sentences."""
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bayesdp._support import validation
+from bayesdp._support.messages import param
 from bayesdp.concentrated import tau_of_rho
 from bayesdp.errors import DoesNotApplyError, InvalidInputError, TooLargeError
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, composed, concentrated
@@ -24,7 +25,7 @@ from bayesdp.rounding import down, float_above, shown_above, up
 from bayesdp.theorems.spend import Release, Spend, losses_of, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Lifted", "allowed_delta", "lifted", "lifted_delta", "objection"]
+__all__ = ["DOES_NOT_LIFT", "Lifted", "allowed_delta", "lifted", "lifted_delta", "objection"]
 
 _ULPS = 8
 """Two library functions and their quotient, with room to spare."""
@@ -146,7 +147,9 @@ def _together(spend: Spend, delta: float | None) -> list[Loss]:
     if delta is None:
         if type(natural) not in (PureLoss, ApproximateLoss):
             raise InvalidInputError(
-                f"a release with {natural.description} has no delta of its own: give delta=, that of the promise"
+                f"a release with {natural.description} has no delta of its own: give "
+                + param("delta")
+                + ", that of the promise"
             )
         return [natural]
     other = concentrated(losses) if len(losses) > 1 else None
@@ -176,22 +179,40 @@ def _smallest(at: Callable[[float], Lifted], start: float, delta: float) -> Lift
 
     Whatever τ is found was evaluated, and what holds there is a promise.
     """
-    high, best = start, _kept(at, start)
+    high, best, below = start, _kept(at, start), None
     while best.delta > delta:
-        high *= 2
+        high, below = 2 * high, best
         if high > _LARGEST_TAU:
             return Lifted(math.inf, math.inf)
         best = _kept(at, high)
-    low = high / 2
-    while high > start * 2.0**-30 and (found := _kept(at, low)).delta <= delta:
-        high, best, low = low, found, low / 2
-    for _ in range(_ROUNDS):
-        middle = (low + high) / 2
-        if high - low <= _TOLERANCE * high or not low < middle < high:
+    low, below = high / 2, below or _kept(at, high / 2)
+    while high > start * 2.0**-30 and below.delta <= delta:
+        high, best, low = low, below, low / 2
+        below = _kept(at, low)
+    # The false position (Illinois) of a δ that is a little smaller, so that what is found is not just above it.
+    aim = delta * (1 - _TOLERANCE / 2)
+    excess_low, excess_high, stays = _excess(below, aim), _excess(best, aim), ""
+    for turn in range(_ROUNDS):
+        if high - low <= _TOLERANCE * high or best.delta >= delta * (1 - _TOLERANCE):
+            break
+        straight = turn % 4 < 3 and 0 < excess_low - excess_high < math.inf
+        share = excess_low / (excess_low - excess_high) if straight else 0.5
+        middle = low + share * (high - low)
+        if not low < middle < high:
             break
         found = _kept(at, middle)
-        low, high, best = (low, middle, found) if found.delta <= delta else (middle, high, best)
+        if found.delta <= delta:
+            high, best, excess_high = middle, found, _excess(found, aim)
+            excess_low, stays = excess_low / 2 if stays == "low" else excess_low, "low"
+        else:
+            low, excess_low = middle, _excess(found, aim)
+            excess_high, stays = excess_high / 2 if stays == "high" else excess_high, "high"
     return Lifted(best.epsilon, delta)
+
+
+def _excess(found: Lifted, delta: float) -> float:
+    """Return by how much the logarithm of a lifted δ exceeds that of the promise."""
+    return math.log(found.delta / delta) if 0 < found.delta < math.inf else math.copysign(math.inf, found.delta - delta)
 
 
 def _kept(at: Callable[[float], Lifted], tau: float) -> Lifted:

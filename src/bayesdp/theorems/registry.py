@@ -46,8 +46,8 @@ def theorem_named(name: str) -> Theorem:
 def register(theorem: Theorem) -> None:
     """Add a theorem for `leakage`, `calibrate`, `compare` and sessions to use.
 
-    You are responsible for its proof: the library promises what it returns. Raises InvalidInputError if it is not a
-    theorem or its name is taken.
+    You are responsible for its proof: the library states its result as a guarantee. Raises InvalidInputError if it is
+    not a theorem or its name is taken.
     """
     if not isinstance(theorem, Theorem):
         raise InvalidInputError(f"expected an instance of a Theorem subclass, not {brief(theorem)}")
@@ -62,7 +62,7 @@ def register(theorem: Theorem) -> None:
 def unregister(name: str) -> None:
     """Remove a theorem that was added with `register`; InvalidInputError for any other name."""
     if name not in _others:
-        raise InvalidInputError(f"no theorem {name!r} was registered from outside")
+        raise InvalidInputError(f"no theorem {name!r} was added with register")
     del _others[name]
 
 
@@ -81,6 +81,7 @@ def _own() -> tuple[Theorem, ...]:
     from bayesdp.theorems.markov.paper import MarkovPaper
     from bayesdp.theorems.markov.quilt import MarkovQuilt
     from bayesdp.theorems.odds.chain import OddsChainTheorem
+    from bayesdp.theorems.odds.elimination import OddsElimination
     from bayesdp.theorems.odds.network import OddsNetwork
     from bayesdp.theorems.odds.tree import OddsTree
 
@@ -95,6 +96,7 @@ def _own() -> tuple[Theorem, ...]:
         OddsChainTheorem(),
         OddsTree(),
         OddsNetwork(),
+        OddsElimination(),
         MarkovCount(),
         MarkovQuilt(),
         MarkovPaper(),

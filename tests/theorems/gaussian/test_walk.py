@@ -163,7 +163,7 @@ def test_large_covariances_without_shared_signs() -> None:
 
 
 def test_gaps_cost_as_much_as_the_records_that_are_missing() -> None:
-    """Two records of five that are a step apart may be the neighbours of nobody, or of two others."""
+    """Two records of five that are a step apart may have no other neighbours, or two."""
     assert factor(GaussianSeries([0.5], length=3, gaps=True)) == pytest.approx(3)
     assert factor(GaussianSeries([0.5], length=3)) == pytest.approx(2)
     assert leakage(GaussianSeries([0.9], length=3, gaps=True), SUM, tau=1.0).theorem == "general"

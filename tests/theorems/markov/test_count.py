@@ -100,7 +100,7 @@ def test_sums_on_a_grid_are_the_oracle(
 
 
 def test_a_coarse_grid_adds_other_numbers_than_the_states() -> None:
-    """0, 1, 2 in steps of 2 are 0, 1 and 1, one step apart: records that look graded are told apart in full."""
+    """0, 1, 2 in steps of 2 are 0, 1 and 1, one step apart: records that look graded are distinguished in full."""
     chain = MarkovChain([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]], length=4)
     coarse = Sum(bounds=(0, 2), step=2.0)
     truth = bdpl(chain_joint(chain, 4), laplace_sum([0, 1, 1], 4, 3.0)).epsilon

@@ -82,7 +82,7 @@ def test_one_state_has_nothing_to_hide() -> None:
 
 @pytest.mark.parametrize(("size", "tried"), [(30, 512), (300, 93)])
 def test_a_chain_that_forgets_too_late_is_refused(size: int, tried: int) -> None:
-    """It forgets after 842 steps, or after 89,402: nobody waits for that."""
+    """It forgets after 842 steps, or after 89,402, which is too many."""
     matrix = np.zeros((size, size))
     matrix[np.arange(size - 1), np.arange(1, size)] = 1
     matrix[-1, :2] = 0.5

@@ -19,6 +19,7 @@ from bayesdp.testing import (
 )
 from bayesdp.theorems.markov.memory import MarkovMemory
 from bayesdp.theorems.odds.chain import OddsChainTheorem
+from bayesdp.theorems.odds.elimination import OddsElimination
 from bayesdp.theorems.odds.network import OddsNetwork
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.spend import as_spend
@@ -53,6 +54,7 @@ STUDIES: dict[str, tuple[Theorem, st.SearchStrategy[Law], float]] = {
         0.4,
     ),
     "networks": (OddsNetwork(), network_laws(network_of), 0.0),
+    "networks, summed out": (OddsElimination(), network_laws(network_of, hidden=True), 0.1),
 }
 """By name: a theorem, laws that it covers, and on at least which share of those with two values it is attained."""
 
@@ -73,7 +75,7 @@ def attained(theorem: Theorem, laws: st.SearchStrategy[Law], examples: int) -> l
     return ratios
 
 
-@pytest.mark.parametrize("name", ["trees", "networks"])
+@pytest.mark.parametrize("name", ["trees", "networks", "networks, summed out"])
 @pytest.mark.slow
 def test_some_attack_nearly_attains_it(name: str) -> None:
     theorem, laws, least = STUDIES[name]

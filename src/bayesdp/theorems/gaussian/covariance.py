@@ -27,7 +27,7 @@ __all__ = [
     "ALIKE",
     "LARGEST_ENUMERATED",
     "GaussianCovariance",
-    "Worst",
+    "WorstAdversary",
     "covariance_factor",
     "factor_for",
     "find_signs",
@@ -47,7 +47,7 @@ ALIKE = 1e-12
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstAdversary:
     """An adversary of a group: the factors on the τ's of sums, its target, and its known records."""
 
     factors: tuple[float, ...]
@@ -124,7 +124,7 @@ def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:
 
 
 def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
-    """Return why a covariance theorem does not apply, or None; `objection` checks one covariance."""
+    """Return the reason why a covariance theorem does not apply, or None; `objection` checks one covariance."""
     if not isinstance(model, GaussianGroups):
         return "it is about normal groups"
     if model.precision is not None and not model.kinds:
@@ -138,8 +138,8 @@ def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matr
     return refuse_all_jumps(queries)
 
 
-def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Worst:
-    """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and who attains it.
+def covariance_factor(covariance: Matrix, reach: float = 1.0) -> WorstAdversary:
+    """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and the adversary.
 
     >>> covariance_factor(((1.0, 0.4), (0.4, 1.0))).known
     ()
@@ -149,11 +149,11 @@ def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Worst:
 
 
 @lru_cache(maxsize=256)
-def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[Worst, ...]:
+def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[WorstAdversary, ...]:
     """Return the adversaries of one group who may be the worst of several sums, with their factors rounded up.
 
-    covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, how far apart target values may be
-    in widths. The factors of every other adversary are at most those of one that is returned; for one sum that is the
+    covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, the distance of target values in
+    widths. The factors of every other adversary are at most those of one that is returned; for one sum that is the
     worst. Call it only where `GaussianCovariance.refusal` returns None.
     """
     group, size = _Group.of(covariance), len(covariance)
@@ -266,14 +266,14 @@ def _unreliable(covariance: Matrix) -> str | None:
     return None
 
 
-def _nothing_known(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
+def _nothing_known(group: _Group, reaches: tuple[float, ...]) -> list[WorstAdversary]:
     """Return the worst adversaries among those that know no other record."""
     slopes = np.abs(group.correlations) * np.divide.outer(1 / group.deviations, 1 / group.deviations)
     learned = np.stack([np.minimum(slopes * reach, 1.0).sum(axis=1) for reach in reaches], axis=1)
-    return [Worst(tuple(learned[target].tolist()), int(target), ()) for target in undominated(learned)]
+    return [WorstAdversary(tuple(learned[target].tolist()), int(target), ()) for target in undominated(learned)]
 
 
-def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
+def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[WorstAdversary]:
     """Return the worst of all adversaries, eliminating known records one by one.
 
     Eliminating record k from the conditional covariance S leaves S − s_k s_kᵀ/s_kk; β_j = S_ji/S_ii. The first records
@@ -283,7 +283,7 @@ def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
     tail = min(size, _BATCH)
     order = np.arange(size)
     ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations)
-    worst: list[Worst] = []
+    worst: list[WorstAdversary] = []
     stack: list[tuple[int, tuple[int, ...], Floats]] = [(0, (), group.correlations)]
     while stack:
         depth, known, matrix = stack.pop()
@@ -299,7 +299,7 @@ def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
         for place in undominated(learned, np.array([one.factors for one in worst])):
             subset, target = divmod(int(place), size)
             added = tuple(int(record) for record in order[size - tail :] if subset >> (record - size + tail) & 1)
-            worst.append(Worst(tuple(learned[place].tolist()), target, (*known, *added)))
+            worst.append(WorstAdversary(tuple(learned[place].tolist()), target, (*known, *added)))
     kept = undominated(np.array([one.factors for one in worst]))
     return [worst[place] for place in kept]
 

@@ -52,7 +52,7 @@ class MetricTheorem(Theorem):
         """Return Σ h²·ρ, h the largest factor of each release, as if one adversary learned most from all of them."""
         assert isinstance(model, Normal)
         queries = queries_of(spend)
-        reaches = {query: reach_of(query, model, queries) for query in queries}
+        reaches = _reaches(model, queries)
         widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
         worst = [max(learned) for learned in zip(*self.factors(model, widths), strict=True)]
         total = Fraction(0)
@@ -80,7 +80,7 @@ class MetricTheorem(Theorem):
     def _leakages(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> list[Fraction]:
         """Return the exact leakage of `spend` to each adversary, at the distance that all of `queries` share."""
         assert isinstance(model, Normal)
-        reaches = {query: reach_of(query, model, queries) for query in queries}
+        reaches = _reaches(model, queries)
         widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
         taus: dict[tuple[Query, int | None], Fraction] = {}
         for release in spend:
@@ -97,6 +97,12 @@ class MetricTheorem(Theorem):
             )
             for learned in self.factors(model, widths)
         ]
+
+
+def _reaches(model: Normal, queries: tuple[Query, ...]) -> dict[Query, Fraction | None]:
+    """Return the reach of each query; the same query may have been released a thousand times."""
+    distinct = tuple(dict.fromkeys(queries))
+    return {query: reach_of(query, model, distinct) for query in distinct}
 
 
 def _factor(model: Normal, query: Query, learned: Fraction | None) -> Fraction:

@@ -247,7 +247,7 @@ def _row_products(left: Any, right: Any) -> Floats:
 
 
 def _entries_of_product(power: Any, entries: NDArray[np.int32]) -> int:
-    """Return at most how many entries the next power has."""
+    """Return an upper bound on the number of entries of the next power."""
     return int(entries[power.indices].sum(dtype=np.int64))
 
 

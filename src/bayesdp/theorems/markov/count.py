@@ -103,7 +103,7 @@ class MarkovCount(Theorem):
         worst = self._worst(model, spend)
         return None if worst.pair is None else WorstInChain(worst.pair, *worst.endings)
 
-    def _worst(self, model: Model, spend: Spend, stretches: PartitionedChains | None = None) -> Worst:
+    def _worst(self, model: Model, spend: Spend, stretches: PartitionedChains | None = None) -> WorstCount:
         assert isinstance(model, MarkovChain)
         ((query, tau),) = spend
         depth = _depth(model, self.negligible)
@@ -112,7 +112,7 @@ class MarkovCount(Theorem):
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstCount:
     """The worst adversary found, and the certified leakage."""
 
     epsilon: float
@@ -131,7 +131,7 @@ def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 
 
 def _too_much(chain: MarkovChain, values: tuple[int, ...], depth: int | None) -> str | None:
-    """Return why the enumeration would take too long, or None."""
+    """Return the reason why the enumeration would take too long, or None."""
     if depth is None and not chain.is_primitive:
         return "dependence never fades in this chain, and its length is unknown or too large to enumerate"
     if depth is None:
@@ -186,7 +186,7 @@ def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending]
 
 
 @lru_cache(maxsize=256)
-def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: PartitionedChains | None) -> Worst:
+def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: PartitionedChains | None) -> WorstCount:
     """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
 
     It is infinite where a density is too small for floating-point numbers.
@@ -198,14 +198,14 @@ def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: 
     values, unit = _in_common_units(values)
     nothing = Ending(0, None)
     if len(values) == 1 or max(values) == 0:
-        return Worst(0.0, None, (nothing, nothing))
+        return WorstCount(0.0, None, (nothing, nothing))
     left, left_laws, left_rest = _endings(sides(chain)[0], values, depth, reach, stretches and stretches[0])
     right, right_laws, right_rest = _endings(sides(chain)[1], values, depth, reach, stretches and stretches[1])
     rest = left_rest + right_rest
     scale = float_below(query.parts_sensitivity / unit)
     fits = _fitting(left, right, reach if stretches is None else None)
     unknown = np.add.outer([ending.unknown for ending in left], [ending.unknown for ending in right])
-    worst = Worst(0.0, None, (nothing, nothing))
+    worst = WorstCount(0.0, None, (nothing, nothing))
     best = -math.inf
     for pair, ratio in _ratios(values, left_laws, right_laws, tau / scale, unknown, fits).items():
         index = int(np.argmax(ratio))
@@ -213,10 +213,10 @@ def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: 
         if value + rest[pair] > best:
             best = value + float(rest[pair])
             row, column = np.unravel_index(index, ratio.shape)
-            worst = Worst(best, pair, (left[int(row)], right[int(column)]))
+            worst = WorstCount(best, pair, (left[int(row)], right[int(column)]))
     exponents = 4 * tau / scale * max(values) * (2 * depth + 1)
     margin = UNIT * (16 * depth * (2 * len(values) + 2) + 32 * left_laws.shape[2] + 128 + exponents)
-    return Worst(max(0.0, up(best + margin)), worst.pair, worst.endings)
+    return WorstCount(max(0.0, up(best + margin)), worst.pair, worst.endings)
 
 
 def _endings(

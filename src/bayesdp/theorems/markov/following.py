@@ -71,7 +71,7 @@ def followed(side: Side, taus: Floats, depth: int, tolerance: float, margin: flo
 
 
 def _most_tables(size: int, endings: int, taken: int, depth: int) -> int:
-    """Return how many tables to keep: one for each ending if the work allows it, else fewer with each record."""
+    """Return the number of tables to keep: one for each ending if the work allows it, else fewer with each record."""
     affordable = _TABLES // size**2
     if endings * depth <= affordable or size <= LARGEST_EXACT:
         return endings

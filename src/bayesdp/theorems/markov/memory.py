@@ -95,7 +95,7 @@ class MarkovMemory(Theorem):
 
 
 def _block(memory: int) -> int:
-    """Return how many records make a block, of which two hold the memory."""
+    """Return the number of records in a block; two blocks hold the memory."""
     return (memory + 1) // 2
 
 
@@ -128,7 +128,7 @@ def paired_from(table: Floats, start: Floats | None, error: float = 0.0) -> Pair
 def memory_epsilon(
     chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool, counted: int = _MOST_COUNTED
 ) -> float | None:
-    """Return the leakage about any symbol of at most so many, rounded up, or of any number (None).
+    """Return the leakage about any symbol of a chain of at most this many (None: any number), rounded up.
 
     None if no certificate was found.
 

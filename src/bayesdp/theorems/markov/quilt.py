@@ -36,7 +36,7 @@ class Window:
 
     @property
     def records(self) -> int:
-        """How many records the window holds, the target included."""
+        """The number of records in the window, including the target."""
         return self.left + self.right - 1
 
 
@@ -120,7 +120,7 @@ def _inside(chain: MarkovChain, left: Integers, right: Integers) -> Integers:
 
 
 def _depth(chain: MarkovChain, tau: float) -> int:
-    """Return how deep windows must be tried: if an end costs less than τ, one more record does not pay.
+    """Return the depth to which windows are tried: once an end costs less than τ, one more record gains nothing.
 
     The depth is rounded up to a power of two, so that few depths are computed.
     """

@@ -183,7 +183,7 @@ def steps_to_forget(chain: MarkovChain, limit: int) -> int | None:
 
 @lru_cache(maxsize=128)
 def unreliable(chain: MarkovChain) -> str | None:
-    """Return why powers of the transition matrix cannot be computed reliably, or None.
+    """Return the reason why powers of the transition matrix cannot be computed reliably, or None.
 
     Until all entries are positive (for a chain that is not primitive: to its end) an entry must be zero exactly where
     there is no path, and no other may come near underflow; relative errors then stay within `log_ratios`' margin.
@@ -217,7 +217,7 @@ def forgotten_after(chain: MarkovChain, negligible: float, limit: int) -> int | 
 
 
 def reach_of(chain: MarkovChain) -> int | None:
-    """Return how many records a chain may have besides the target; None for any number.
+    """Return the most records of a chain besides the target; None for any number.
 
     Missing records lengthen the chain by an unknown number of steps.
     """

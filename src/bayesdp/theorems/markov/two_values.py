@@ -71,7 +71,7 @@ def _never_exceeded(bound: Floats, e0: Floats, e1: Floats, e2: Floats, middle: F
 
 @dataclass(frozen=True)
 class Gains:
-    """ln of how much a function may be larger at one of two values than another function is at one of the two.
+    """Gains: ln of the largest ratio of a function at one of two values to another function at one of the two.
 
     first_second: the function at the first value against the other function at the second; and so on.
     """

@@ -1,4 +1,4 @@
-"""A stranger adds two models, a theorem and four queries from outside; they appear wherever ours do."""
+"""An extension adds two models, a theorem and four queries; they appear wherever the built-in ones do."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bayesdp.cli import run
 from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError, RefusedError
 from bayesdp.experiments import Experiment
 from bayesdp.experiments import run as run_experiment
+from bayesdp.explorer.explored_file import discreet
 from bayesdp.explorer.pictures import pictures
-from bayesdp.explorer.subject import discreet
 from bayesdp.frames.source import scan
 from bayesdp.frames.view import View
 from bayesdp.models import ChainLayout
@@ -43,7 +43,7 @@ TYPES = {kind: bdp.Model._types.pop(kind) for kind in ("twins", "lingering")}
 
 
 @pytest.fixture(autouse=True)
-def strangers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def extension(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for kind, query in KINDS.items():
         monkeypatch.setitem(bdp.Query._kinds, kind, query)
     for kind, model in TYPES.items():
@@ -94,19 +94,18 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     data, path = tmp_path / "table.parquet", tmp_path / "model.json"
     TABLE.with_row_index("t").write_parquet(data)
     assert run(["fit", "--help"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "--pair NAME twins: the column that tells pairs apart." in printed
+    printed = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
+    assert "--pair NAME The column that identifies a pair (twins)." in printed
     assert (
-        "--order-by A,B markov, odds-chain, gaussian-series, lingering: the columns that put records in order."
-        in printed
+        "--order-by A,B The columns that order the records (markov, odds-chain, gaussian-series, lingering)." in printed
     )
-    assert "--record NAME What one record is" in printed
-    assert "--missing RULE gaussian, markov, odds-chain, gaussian-series, lingering: error, or drop" in printed
+    assert "--record NAME What a record is" in printed
+    assert "error, or drop the records (gaussian, markov, odds-chain, gaussian-series, lingering)." in printed
     assert run(["fit", str(data), "--model", "twins", "--pair", "couple", "--record", "twin", "-o", str(path)]) == 0
     assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
     capsys.readouterr()
     assert run(["diagnose", str(path), str(data), "--pair", "couple", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["basis"] == "pairs told by couple"
+    assert json.loads(capsys.readouterr().out)["basis"] == "pairs by couple"
     chain = ["fit", str(data), "--model", "lingering", "--state", "ill", "--order-by", "t", "--json"]
     assert run([*chain, "--step", "1", "--margin", "0.125"]) == 0
     fitted = bdp.Model.from_json(capsys.readouterr().out)
@@ -318,7 +317,7 @@ def test_the_command_line_offers_the_option_of_a_query(tmp_path: Path, capsys: p
         assert run([command, "--help"]) == 0
         help_page = " ".join(capsys.readouterr().out.split())
         assert "share, shares, cents or exchanged." in help_page
-        assert "--rate VALUE exchanged: what one unit is worth there." in help_page
+        assert "--rate VALUE The worth of one unit (exchanged)." in help_page
     wrong = ["leakage", str(path), "--query", "sum", "--bounds", "0", "5", "--tau", "1", "--rate", "2"]
     assert run(wrong) == 2
     assert "--rate goes with exchanged, not with sum" in capsys.readouterr().err

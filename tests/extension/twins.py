@@ -1,4 +1,4 @@
-"""A stranger's package in one file: a model of pairs, a theorem about it, a model of chains, and four questions."""
+"""An extension in one file: a model of pairs, a theorem about it, a model of chains, and four queries."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bayesdp.theorems.spend import Spend, total_tau
 
 @dataclass(frozen=True, kw_only=True)
 class Twins(Model):
-    """Records come in pairs that are always equal, told by the column `pair`."""
+    """Records come in pairs that are always equal, found by the column `pair`."""
 
     pair: str
 
     kind: ClassVar[str] = "twins"
     about_values: ClassVar[bool] = False
     fit_options: ClassVar[tuple[FitOption, ...]] = (
-        FitOption("pair", "the column that tells pairs apart.", required=True, example="couple", locates=True),
+        FitOption("pair", "The column that identifies a pair.", required=True, example="couple", locates=True),
         RECORD,
     )
 
@@ -38,7 +38,7 @@ class Twins(Model):
 
     def diagnose(self, frame: object, *, pair: str | None = None, missing: str | None = None) -> Diagnosis:
         """Nothing is tested."""
-        return Diagnosis(self.assumption, (), 0, f"pairs told by {pair or self.pair}")
+        return Diagnosis(self.assumption, (), 0, f"pairs by {pair or self.pair}")
 
     @property
     def group_size(self) -> int:
@@ -48,7 +48,7 @@ class Twins(Model):
     def assumption(self) -> str:
         return "records come in pairs of twins, independent of other pairs"
 
-    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+    def check_table(self, table: TableView, explored: str | None = None) -> Self:
         if table.largest_group([self.pair]) > 2:
             raise RecordsError(f"{table.name} has more than two records in a pair")
         return self
@@ -66,7 +66,9 @@ class Lingering(Chain):
     kind: ClassVar[str] = "lingering"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
-        FitOption("margin", "taken off the share that was seen to stay.", "X", reads="number", default="0"),
+        FitOption(
+            "margin", "The margin subtracted from the observed share that stays.", "X", reads="number", default="0"
+        ),
     )
 
     @classmethod
@@ -113,7 +115,7 @@ class TwinsTheorem(Theorem):
     """A twin moves with the other: 2τ."""
 
     name: ClassVar[str] = "twins"
-    proof: ClassVar[str] = "the stranger's own pages"
+    proof: ClassVar[str] = "the extension's own pages"
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return None if isinstance(model, Twins) else "it is about twins"
@@ -161,7 +163,7 @@ class Exchanged(Sum):
     rate: float = field(default=1.0, kw_only=True)
 
     kind: ClassVar[str] = "exchanged"
-    options: ClassVar[dict[str, str]] = {"rate": "what one unit is worth there."}
+    options: ClassVar[dict[str, str]] = {"rate": "The worth of one unit."}
 
     def __post_init__(self) -> None:
         super().__post_init__()

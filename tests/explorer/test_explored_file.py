@@ -8,28 +8,28 @@ import pytest
 from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, MarkovChain
 from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.explorer.choices import Target
-from bayesdp.explorer.subject import Subject, discreet, hides
+from bayesdp.explorer.explored_file import ExploredFile, discreet, hides
 from bayesdp.explorer.view import Wanted, sides
 
 FITTED = MarkovChain.from_counts([[50, 7, 3], [9, 40, 4], [5, 6, 30]], states=["attic", "hall", "yard"], length=200)
 
 
 def test_a_file_is_a_model_or_a_table(tmp_path: Path) -> None:
-    assert Subject.of(None).kind == "nothing"
+    assert ExploredFile.of(None).kind == "nothing"
     model = tmp_path / "m.json"
     model.write_text(ArbitraryGroups(3).to_json())
-    assert Subject.of(model).model == ArbitraryGroups(3)
+    assert ExploredFile.of(model).model == ArbitraryGroups(3)
     table = tmp_path / "t.csv"
     polars.DataFrame({f"c{number}": [1] for number in range(50)}).write_csv(table)
-    explored = Subject.of(table)
+    explored = ExploredFile.of(table)
     assert (explored.kind, len(explored.columns), explored.name) == ("table", 50, "t.csv")
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FrameError):
-        Subject.of(tmp_path / "missing.csv")
+        ExploredFile.of(tmp_path / "missing.csv")
     with pytest.raises(InvalidInputError):
-        Subject.of(tmp_path / "missing.json")
+        ExploredFile.of(tmp_path / "missing.json")
 
 
 def test_fitted_states_are_hidden_unless_typed() -> None:
@@ -58,6 +58,6 @@ def test_members_of_several_models_are_hidden_too() -> None:
 
 
 def test_the_form_begins_with_nothing_private() -> None:
-    assert Subject("model", "m.json", FITTED).start.values == ""
+    assert ExploredFile("model", "m.json", FITTED).start.values == ""
     by_hand = MarkovChain(FITTED.transition, states=FITTED.states)
-    assert Subject("model", "m.json", by_hand).start.values == '"yard"'
+    assert ExploredFile("model", "m.json", by_hand).start.values == '"yard"'

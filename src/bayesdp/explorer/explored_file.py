@@ -1,4 +1,4 @@
-"""The subject of the page: assumptions only, a model from a file, or a table; and which of its states may be shown."""
+"""The file that the page explores, a model, a table or none, and which of its states may be shown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bayesdp._support.validation import Scalar
 from bayesdp.explorer.choices import Choices
 from bayesdp.models import AnyOf, Model
 
-__all__ = ["Subject", "discreet", "hides"]
+__all__ = ["ExploredFile", "discreet", "hides"]
 
 
 @dataclass(frozen=True)
-class Subject:
-    """The subject of the page.
+class ExploredFile:
+    """The file that the page explores.
 
     path:    the file as given; empty if there is none.
     model:   the model in the file.
@@ -29,7 +29,7 @@ class Subject:
     columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, path: str | Path | None) -> Subject:
+    def of(cls, path: str | Path | None) -> ExploredFile:
         """Open a file: a name that ends in .json is a model, any other a table.
 
         Raises ModelError and FrameError for files that cannot be read.

@@ -1,4 +1,4 @@
-"""What if the assumption is not quite right? The lines beside verdicts, in answers and in statements."""
+"""The leakage if the assumption is wrong, in verdicts, answers and statements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.advice.alternatives import alternatives
-from bayesdp.advice.sensitivity import Sensitivity, sensitivity_to_assumption, weaker_than
+from bayesdp.advice.sensitivity_to_assumption import Sensitivity, sensitivity_to_assumption, weaker_than
 from bayesdp.models import ChainLayout, Model
 from bayesdp.session.answer import Answer
 from bayesdp.theorems.spend import as_spend

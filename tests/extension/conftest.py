@@ -1,4 +1,4 @@
-"""The stranger's package is imported as one, not collected as tests."""
+"""Makes the extension importable as a package; it is not collected as tests."""
 
 import sys
 from pathlib import Path
