@@ -88,7 +88,7 @@ def printed(session: Session) -> dict[str, Any]:
         "answer": answers[0],
         "answers": answers,
         "answers by parts": session.release_by(by, epsilon=0.5),
-        "recorded": session.record(tau=0.1, what=EVIL),
+        "recorded": session.record(tau=0.1, neighbours="replace", what=EVIL),
         "randomized": session.randomize(epsilon=0.5),
         "preview": session.preview(ON, epsilon=1.0),
         "history": session.history,

@@ -128,8 +128,34 @@ def test_losses_and_regions_are_added_up_verified_and_exported(tmp_path: Path) -
         assert (bodies[2]["loss"], bodies[4]["region"], bodies[4]["public"]) == (ZCDP, WEEK.to_dict(), ["day", "hour"])
         for other in (None, PROMISE):
             assert ledger.account("d", model={}, description={}, budget=None, loss=other).state().promise == PROMISE
-        with pytest.raises(LedgerError, match="another promise"):
+        with pytest.raises(LedgerError, match="fixed for the life of an account"):
             ledger.account("d", model={}, description={}, budget=None, loss={**PROMISE, "delta": 1e-5})
+
+
+def test_pure_losses_with_a_rho_add_up_by_both(tmp_path: Path) -> None:
+    """Ten times τ = 1/2 are ρ = 10/8 together, which does not follow from the sum of the τ's."""
+    loss = {"definition": "pure", "rho": 0.125, "tau": 0.5}
+    with Ledger(tmp_path / "b.db") as ledger:
+        account = ledger.account("d", model={}, description={}, budget=2.0, loss=PROMISE)
+        for _ in range(10):
+            spend(account, charge("k", loss=loss))
+        (total,) = account.state().totals
+        assert (total.tau, total.loss) == (5.0, {"definition": "pure", "rho": 1.25, "tau": 5.0})
+        with pytest.raises(LedgerError, match="do not add up"):
+            spend(account, charge("k", tau=0.5))
+        assert ledger.verify().ok
+
+
+@pytest.mark.parametrize(("first", "second"), [(PROMISE, None), (None, PROMISE), (PROMISE, {**PROMISE, "delta": 1e-5})])
+def test_a_process_that_opens_with_another_promise_loses(
+    tmp_path: Path, first: dict[str, Any] | None, second: dict[str, Any] | None
+) -> None:
+    with Ledger(tmp_path / "b.db") as ledger:
+        waiting = ledger.account("d", model={}, description={}, budget=2.0, loss=second, at_once=False)
+        ledger.account("d", model={}, description={}, budget=2.0, loss=first)
+        with pytest.raises(LedgerError, match="fixed for the life of an account"):
+            spend(waiting, charge("k", tau=0.5))
+        assert ledger.state("d").charges == 0
 
 
 @pytest.mark.parametrize("other", [{"loss": ZCDP}, {"tau": 0.5, "region": WEEK}])
@@ -206,29 +232,23 @@ def test_a_promise_of_a_later_version_is_refused_and_nothing_is_charged(tmp_path
     [
         ({"loss": ZCDP}, "has a loss .*concentrated"),
         ({"tau": 0.5, "region": WEEK}, "reads a region .*hour"),
-        (None, "promises .*delta"),
     ],
 )
 def test_a_session_refuses_what_it_cannot_account_for(tmp_path: Path, cost: Any, reported: str) -> None:
     table = polars.DataFrame({"s": [0, 1] * 20})
     path, independent = tmp_path / "b.db", bdp.Independent()
     with bdp.Session(table, independent, dataset="d", epsilon=9.0, ledger=path) as session:
-        if cost is not None:
-            session.release(bdp.Count("s", equals=1), epsilon=0.5)
+        session.release(bdp.Count("s", equals=1), epsilon=0.5)
     with Ledger(path) as ledger:
-        given: dict[str, Any] = {"budget": 9.0, "model": independent.identity}
-        if cost is None:
-            described = bdp.session.prepare.CheckedTable.of(table, independent, None).description
-            account = ledger.account("d", description=described, loss=PROMISE, **given)
-        else:
-            account = ledger.account("d", description=ledger.description("d") or {}, **given)
-            spend(account, charge("later", **cost))
+        described = ledger.description("d") or {}
+        account = ledger.account("d", description=described, budget=9.0, model=independent.identity)
+        spend(account, charge("later", **cost))
         entries = ledger.entries()
     with bdp.Session(table, independent, dataset="d", ledger=path) as session:
         for use in (
             lambda: session.release(bdp.Count("s", equals=0), epsilon=0.5),
             lambda: session.preview(bdp.Count("s", equals=0), epsilon=0.5),
-            lambda: session.record(tau=0.1, what="a table"),
+            lambda: session.record(tau=0.1, neighbours="replace", what="a table"),
             lambda: session.leaked,
         ):
             with pytest.raises(LedgerError, match=reported):

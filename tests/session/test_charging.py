@@ -231,7 +231,7 @@ from pathlib import Path
 import test_charging as charging
 from bayesdp.session import retries
 
-attempts.PATIENCE = 0.0
+retries.PATIENCE = 0.0
 model, use = charging.KINDS[{kind!r}]
 
 

@@ -188,5 +188,5 @@ def test_parts_cost_the_largest_of_them_under_the_models_drawn() -> None:
 def test_what_was_made_elsewhere_is_converted_with_it(tmp_path: Path) -> None:
     with opened(tmp_path, epsilon=2.0, credibility=0.9) as session:
         session.release(WIDE, epsilon=0.5)
-        recorded = session.record(tau=0.1, what="a table made elsewhere", column="height")
+        recorded = session.record(tau=0.1, neighbours="replace", what="a table made elsewhere", column="height")
         assert recorded.epsilon_total == pytest.approx(session.leaked, rel=1e-12)

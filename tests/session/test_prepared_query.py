@@ -14,6 +14,7 @@ import bayesdp as bdp
 from bayesdp.errors import QueryError, TooLargeError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.grid import grid_for
+from bayesdp.losses import ConcentratedLoss
 from bayesdp.mechanisms import DiscreteLaplaceMechanism, NoisyMaxMechanism
 from bayesdp.session.prepared_query import PreparedQuery, Selected
 from bayesdp.session.session import Session
@@ -74,11 +75,15 @@ def ready(query: bdp.Query) -> PreparedQuery:
     return PreparedQuery.about(query, "q", exact.grid, 1 if exact.grid is None else exact.grid.span, records=4)
 
 
-def test_how_far_a_record_moves_an_answer_is_known_in_one_norm() -> None:
-    question = ready(bdp.Count("s", equals=1))
-    assert question.sensitivity_in("l1") == question.sensitivity
-    with pytest.raises(QueryError, match="known in l1 only, not in l2"):
-        question.sensitivity_in("l2")
+def test_a_record_moves_two_cells_of_a_histogram_by_one_each() -> None:
+    for query, moved, squared in ((bdp.Count("s", equals=1), 1, 1), (bdp.Histogram("s", cells=["a", "b"]), 2, 2)):
+        question = PreparedQuery.about(query, "q", None, moved, records=4)
+        assert (question.sensitivity_in("l1"), question.sensitivity_in("l2")) == (moved, squared)
+
+
+def test_a_selection_takes_no_gaussian_noise() -> None:
+    with pytest.raises(QueryError, match="take no Gaussian noise"):
+        ready(bdp.Median("x", candidates=[0, 1, 2])).mechanism(ConcentratedLoss(0.1))
 
 
 def test_sums_get_noise_and_quantiles_are_selected() -> None:

@@ -130,13 +130,13 @@ def test_what_is_public_is_not_asked_about(tmp_path: Path) -> None:
             with pytest.raises(QueryError, match="'district' is public in this account"):
                 session.release(query, epsilon=1.0)
         with pytest.raises(QueryError, match="is public in this account"):
-            session.record(tau=0.5, what="districts", column="district")
+            session.record(tau=0.5, neighbours="replace", what="districts", column="district")
 
 
 def test_what_was_asked_about_does_not_become_public(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         session.release(Count("hiv", equals=1, where="age > 30"), epsilon=1.0)
-        session.record(tau=0.1, what="something", column="id")
+        session.record(tau=0.1, neighbours="replace", what="something", column="id")
     with Ledger(tmp_path / "budget.db") as ledger:
         for column in ("hiv", "age", "id"):
             with pytest.raises(InvalidInputError, match=f"{column!r} cannot be public"):

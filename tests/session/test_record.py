@@ -29,7 +29,7 @@ def session(tmp_path: Path) -> Any:
 
 def test_it_is_converted_together_with_everything_else(session: Session) -> None:
     counted = session.release(bdp.Count("ill", equals=True), epsilon=0.5)
-    recorded = session.record(tau=0.1, what="a histogram made with OpenDP")
+    recorded = session.record(tau=0.1, neighbours="replace", what="a histogram made with OpenDP")
     both = bdp.leakage(CHAIN, [(bdp.Histogram("ill", cells=[False, True]), counted.tau), (bdp.AnyMechanism(), 0.1)])
     assert recorded.epsilon_total == pytest.approx(both.epsilon, rel=1e-12)
     assert session.leaked == recorded.epsilon_total
@@ -48,8 +48,8 @@ def test_adding_or_removing_a_record_counts_double(session: Session) -> None:
 @pytest.mark.parametrize(
     ("reported", "message"),
     [
-        ({"tau": (1.0, 1e-6)}, r"only pure differential privacy can be recorded, and tau = .* is not"),
-        ({"tau": 0.1, "definition": "zcdp"}, "definition = 'zcdp' is not: .* zCDP, Rényi DP and Gaussian noise"),
+        ({"tau": (1.0, 1e-6)}, r"a tau is pure differential privacy, and tau = .* is not"),
+        ({"tau": 0.1, "definition": "zcdp"}, "definition = 'zcdp' is not: .* zCDP and Gaussian noise"),
         ({"tau": 0.1, "neighbours": "swap"}, 'neighbours must be "replace"'),
         ({"tau": 0.0}, "tau must be"),
         ({"tau": float("inf")}, "tau must be"),
@@ -62,15 +62,15 @@ def test_adding_or_removing_a_record_counts_double(session: Session) -> None:
 )
 def test_what_is_refused_costs_nothing(session: Session, reported: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        session.record(**{"what": "something", **reported})
+        session.record(**{"what": "something", "neighbours": "replace", **reported})
     assert (session.leaked, session.history) == (0.0, ())
 
 
 def test_the_budget_stops_it_unless_it_is_out_already(session: Session) -> None:
     with pytest.raises(BudgetError):
-        session.record(tau=5.0, what="far too much")
+        session.record(tau=5.0, neighbours="replace", what="far too much")
     assert session.leaked == 0
-    out = session.record(tau=5.0, what="far too much", published=True)
+    out = session.record(tau=5.0, neighbours="replace", what="far too much", published=True)
     assert out.epsilon_total > 2.0
     assert (out.epsilon_remaining, session.remaining) == (0.0, 0.0)
     assert "more has leaked than the budget allows" in str(out)
@@ -79,7 +79,7 @@ def test_the_budget_stops_it_unless_it_is_out_already(session: Session) -> None:
 
 
 def test_the_same_words_twice_are_two_releases(session: Session) -> None:
-    first, second = (session.record(tau=0.1, what="the monthly count") for _ in range(2))
+    first, second = (session.record(tau=0.1, neighbours="replace", what="the monthly count") for _ in range(2))
     assert second.epsilon_total == bdp.leakage(CHAIN, bdp.AnyMechanism(), tau=0.2).epsilon
     assert session.history == (first, second)
 
@@ -104,7 +104,7 @@ def test_the_ledger_keeps_it(session: Session, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_what_was_stored_is_read_back_or_refused(session: Session) -> None:
-    recorded = session.record(tau=0.1, what="a decision tree")
+    recorded = session.record(tau=0.1, neighbours="replace", what="a decision tree")
     document = json.loads(recorded.to_json())
     assert Recorded.stored(document) == recorded
     assert Recorded.stored({"kind": "answer"}) is None
@@ -126,9 +126,9 @@ def test_a_violated_model_needs_a_reason(tmp_path: Path) -> None:
     denied = CHAIN.with_diagnosis(Diagnosis("a chain", (order,), 200, "200 records", date="2026-11-16", rows=200))
     with Session(TABLE, denied, dataset="ill", epsilon=2.0, ledger=tmp_path / "budget.db") as session:
         with pytest.raises(ModelError, match="accept="):
-            session.record(tau=0.1, what="a count")
+            session.record(tau=0.1, neighbours="replace", what="a count")
         assert session.leaked == 0
-        assert session.record(tau=0.1, what="a count", accept="a demonstration").tau == 0.1
+        assert session.record(tau=0.1, neighbours="replace", what="a count", accept="a demonstration").tau == 0.1
 
 
 def test_normal_groups_pay_for_every_record(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_normal_groups_pay_for_every_record(tmp_path: Path) -> None:
     family = bdp.GaussianGroups(covariance=[[1.0, 0.3], [0.3, 1.0]], column="height")
     with Session(table, family, dataset="heights", epsilon=5.0, ledger=tmp_path / "budget.db") as session:
         total = session.release(bdp.Sum("height", bounds=(0, 100)), epsilon=1.0)
-        recorded = session.record(tau=0.25, what="a median made with diffprivlib")
+        recorded = session.record(tau=0.25, neighbours="replace", what="a median made with diffprivlib")
     assert recorded.epsilon_total == pytest.approx(total.epsilon_total + 2 * 0.25)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from bayesdp.errors import CalibrationError
 from bayesdp.ledger import Pending, State
+from bayesdp.losses import PureLoss
 from bayesdp.queries import Count
 from bayesdp.session import retries
 from bayesdp.session.plan import Plan, TooFineError
@@ -16,7 +17,7 @@ def planned(charged: timedelta | None) -> Plan:
     now = datetime(2012, 10, 1, tzinfo=UTC)  # by the ledger's clock, which need not be ours
     pending = {} if charged is None else {"q": Pending(2, "ab12", (now - charged).isoformat(), 0.5, {})}
     state = State("steps", 2.0, (), 1, 2, "ab12", answered={"q": ()}, pending=pending, moment=now.isoformat())
-    return Plan(state, 0.5, (PreparedQuery(Count("s", equals=1), "q", None, 1, 9),), {}, None)
+    return Plan(state, PureLoss(0.5), (PreparedQuery(Count("s", equals=1), "q", None, 1, 9),), {}, None)
 
 
 def test_the_finest_grid_whose_noise_fits_is_taken() -> None:

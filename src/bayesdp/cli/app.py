@@ -16,6 +16,7 @@ from bayesdp.cli.budget import budget_app
 from bayesdp.cli.parameters import (
     AsJson,
     Beta,
+    BudgetDelta,
     Credibility,
     Data,
     Dataset,
@@ -476,9 +477,17 @@ def release(
         str | None, typer.Option(metavar="α", help="The largest error allowed, instead of --epsilon.")
     ] = None,
     beta: Beta = "0.05",
+    share: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Or which share of the limit it takes, if the account has a delta: 0.01."),
+    ] = None,
+    noise: Annotated[
+        str | None, typer.Option(metavar="KIND", help="laplace or gaussian; by default whichever errs less.")
+    ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
     ] = None,
+    budget_delta: BudgetDelta = None,
     missing: Missing = None,
     accept_violated: Annotated[
         str | None,
@@ -505,13 +514,16 @@ def release(
 
     assumed = options.model(model)
     asked = question.under(assumed)
-    target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
-    target |= {"beta": options.number("--beta", beta)}
+    target: dict[str, Any] = {"share": options.positive("--share", share)} if share is not None else {}
+    if share is None or epsilon is not None or alpha is not None:
+        target |= options.one_of("--epsilon", epsilon, "--alpha", alpha)
+    target |= {"beta": options.number("--beta", beta)} | ({} if noise is None else {"noise": noise})
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
     reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
     reported |= {"public": options.columns("--public", public)}
     reported |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
+    reported |= options.promised(budget_delta)
     with (
         options.table(data, engine, master) as table,
         releasing.session(table, assumed, place, dataset, limit, **reported) as opened,

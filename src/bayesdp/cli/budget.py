@@ -10,6 +10,7 @@ from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.parameters import (
     AsJson,
+    BudgetDelta,
     Credibility,
     Data,
     Dataset,
@@ -39,6 +40,7 @@ def open_account(
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     dataset: Dataset,
     budget: Annotated[str, typer.Option(metavar="ε", help="The budget: the largest total leakage allowed.")],
+    budget_delta: BudgetDelta = None,
     ledger: LedgerUrl = None,
     missing: Missing = None,
     separate_because: Separate = None,
@@ -56,6 +58,7 @@ def open_account(
     place = options.ledger(ledger)
     reported: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
     reported |= {"credibility": options.credibility(credibility), "public": options.columns("--public", public)}
+    reported |= options.promised(budget_delta)
     with options.table(data, engine, master) as table:
         opened = releasing.opened(table, assumed, place, dataset, limit, **reported)
     print(text_of(opened, as_json))
@@ -66,14 +69,20 @@ def record_release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     dataset: Dataset,
-    tau: Annotated[str, typer.Option(metavar="τ", help="The privacy parameter of the release; pure DP only.")],
     what: Annotated[str, typer.Option(metavar="TEXT", help="A description of the release, recorded in the ledger.")],
+    tau: Annotated[
+        str | None, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="δ", help="Its delta, beside --tau; the account must have a delta, too.")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="ρ", help="Or its zCDP, if the account has a delta: that of Gaussian noise.")
+    ] = None,
     neighbours: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND", help="The neighbouring data sets of τ: replace, or add-remove, which counts twice."
-        ),
-    ] = "replace",
+        str | None,
+        typer.Option(metavar="KIND", help="What that is about: replace, or add-remove a record, which counts more."),
+    ] = None,
     published: Annotated[
         bool,
         typer.Option("--published", help="Charge a release that is already public, even if it exceeds the budget."),
@@ -82,6 +91,7 @@ def record_release(
     budget: Annotated[
         str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
     ] = None,
+    budget_delta: BudgetDelta = None,
     missing: Missing = None,
     accept_violated: Annotated[
         str | None,
@@ -99,10 +109,11 @@ def record_release(
     """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
     from bayesdp.cli import releasing
 
-    assumed, amount = options.model(model), options.number("--tau", tau)
+    assumed = options.model(model)
     limit = None if budget is None else options.positive("--budget", budget)
-    release: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
+    release = releasing.made_elsewhere(tau, delta, rho, neighbours) | {"what": what, "published": published}
     reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    reported |= options.promised(budget_delta)
     with (
         options.table(data, engine, master) as table,
         releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **reported) as opened,

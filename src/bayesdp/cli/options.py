@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesdp._support.files import refuse_overwriting
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import brief, probability
 from bayesdp._support.validation import natural as at_least
 from bayesdp._support.validation import positive as above_zero
 from bayesdp.cli.wording import worded
@@ -36,6 +36,7 @@ __all__ = [
     "one_of",
     "picture",
     "positive",
+    "promised",
     "split",
     "table",
     "whole",
@@ -133,6 +134,12 @@ def numbers(option: str, text: str) -> list[float]:
 def columns(option: str, texts: Sequence[str] | None) -> list[str]:
     """Read column names: comma-separated, and the option may be given several times."""
     return [part for text in texts or () for part in split(option, text)]
+
+
+def promised(delta: str | None) -> dict[str, float]:
+    """Read --budget-delta, as a session takes it; nothing if it was not given."""
+    option = "--budget-delta"
+    return {} if delta is None else {"delta": probability(option, number(option, delta))}
 
 
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:

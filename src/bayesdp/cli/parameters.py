@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "Beta",
+    "BudgetDelta",
     "Credibility",
     "Data",
     "Dataset",
@@ -102,6 +103,12 @@ Beta = Annotated[str, typer.Option(metavar="β", help="The probability that the 
 Credibility = Annotated[
     str | None,
     typer.Option(metavar="SHARE", help="The share of a fitted model's posterior for which the guarantee holds."),
+]
+BudgetDelta = Annotated[
+    str | None,
+    typer.Option(
+        metavar="δ", help="The delta of an account that promises (epsilon, delta), fixed when it is opened: 1e-6."
+    ),
 ]
 Delta = Annotated[str | None, typer.Option(metavar="δ", help="The δ of an (ε, δ) guarantee.")]
 Noise = Annotated[

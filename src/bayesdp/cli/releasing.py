@@ -14,9 +14,11 @@ from typing import Any
 from bayesdp._support.documents import Document, fingerprint, read
 from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.words import counted
+from bayesdp.cli import options
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.source import LazyTable
 from bayesdp.ledger import Entry, Ledger, State
+from bayesdp.losses import ApproximateLoss, ConcentratedLoss
 from bayesdp.models import Model
 from bayesdp.session import statement
 from bayesdp.session.accounting import remaining
@@ -36,6 +38,7 @@ __all__ = [
     "exported",
     "filed",
     "lowered",
+    "made_elsewhere",
     "named_public",
     "opened",
     "raised",
@@ -54,6 +57,30 @@ def session(
             differs = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
             print(f"note: {differs}; bayesdp budget lower and raise change it", file=sys.stderr)
         yield opened
+
+
+def made_elsewhere(tau: str | None, delta: str | None, rho: str | None, neighbours: str | None) -> dict[str, Any]:
+    """Return the loss of a release that was made elsewhere, as `Session.record` takes it."""
+    if (tau is None) == (rho is None):
+        raise InvalidInputError("give either --tau or --rho, how private the release is")
+    if neighbours is None and (rho is not None or delta is not None):
+        raise InvalidInputError(
+            "--neighbours is needed: replace, or add-remove if the loss is about adding or removing a record, as in "
+            "most libraries"
+        )
+    if rho is not None:
+        if delta is not None:
+            raise InvalidInputError("--delta goes with --tau; with --rho leave it out")
+        return {"loss": ConcentratedLoss(options.number("--rho", rho)), "neighbours": neighbours}
+    stated = options.number("--tau", tau or "")
+    if delta is not None:
+        return {"loss": ApproximateLoss(stated, options.number("--delta", delta)), "neighbours": neighbours}
+    if neighbours is None:
+        said = (
+            "--tau is taken to be about replacing a record; most libraries add or remove one: --neighbours add-remove"
+        )
+        print(f"note: {said}", file=sys.stderr)
+    return {"tau": stated, "neighbours": neighbours or "replace"}
 
 
 @dataclass(frozen=True)

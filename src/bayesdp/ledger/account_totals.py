@@ -119,7 +119,7 @@ def _total(key: str, query: str, tau: str) -> Total:
     """Return a subtotal as it is accounted for. An account may have many, of which a release changes one."""
     amounts = _amounts(tau)
     parsed(query)
-    plain = amounts.definition == "pure"
+    plain = amounts.definition == "pure" and len(amounts.exact) == 1
     return Total(key, query, amounts.tau, None if plain else amounts.loss, amounts.region)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from sqlalchemy import Executable, bindparam, func, select, update
 
 from bayesdp._support.documents import canonical, fingerprint
-from bayesdp._support.messages import param
+from bayesdp._support.messages import in_python, param
 from bayesdp.errors import AnsweredError, LedgerError
 from bayesdp.ledger.account_totals import SEAL, AccountTotals, Subtotal, promise_in
 from bayesdp.ledger.answer_index import answer_row
@@ -47,7 +47,7 @@ from bayesdp.ledger.records import (
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.transaction import Row, Statement, Transaction
 
-__all__ = ["RECENT", "AccountStore", "refuse_other"]
+__all__ = ["RECENT", "AccountStore", "refuse_other", "refuse_promise"]
 
 WITH_ANSWER_INDEX = WITH_PROMISES = 3
 """The schemas that came with the index of answers, and with accounts that promise more than ε."""
@@ -385,8 +385,16 @@ class AccountStore:
         return True
 
     def opened_with(self, dataset: str, opening: Opening) -> bool:
-        """Tell whether the data set has the account that is to be opened; LedgerError as `opened` does."""
-        return self.opened(dataset, opening.model, opening.description, opening.separate_because)
+        """Tell whether the data set has the account that is to be opened; LedgerError as `opened` does.
+
+        LedgerError also if another process has opened it with another promise meanwhile.
+        """
+        opened = self.opened(dataset, opening.model, opening.description, opening.separate_because)
+        if opened:
+            promise = self._existing(dataset).promise
+            if promise != promise_in(opening.to_dict()):
+                refuse_promise(dataset, opening.loss, None if promise is None else parsed(promise))
+        return opened
 
     def open(self, dataset: str, opening: Opening) -> None:
         """Open an account."""
@@ -478,11 +486,11 @@ class AccountStore:
         """Return the last charge of a question whose answer is not stored, or None; LedgerError if it was changed."""
         for entry in Entry.intact(self.rows(_UNANSWERED, dataset=dataset, question=question)):
             body = entry.content()
-            tau, details = body.get("tau"), body.get("details", {})
-            known = isinstance(tau, float) or (tau is None and "loss" in body)
+            tau, loss, details = body.get("tau"), body.get("loss"), body.get("details", {})
+            known = isinstance(tau, float) or (tau is None and isinstance(loss, Mapping))
             if not known or not isinstance(details, Mapping) or not self._is_linked(entry):
                 _damaged(f"a charge on {dataset!r} is not the one that was made")
-            return Pending(entry.number, entry.hash, entry.timestamp, tau, details)
+            return Pending(entry.number, entry.hash, entry.timestamp, tau, details, loss)
         return None
 
     def _check_end(self) -> None:
@@ -621,6 +629,15 @@ def _intact(row: Row) -> Entry:
 def _damaged(what: str) -> NoReturn:
     raise LedgerError(
         f"the ledger is damaged or was changed: {what}. Nothing was charged; bayesdp budget verify says more"
+    )
+
+
+def refuse_promise(dataset: str, given: Mapping[str, Any] | None, opened: Mapping[str, Any] | None) -> NoReturn:
+    """Refuse an account that was opened with another promise: it is fixed for the life of the account."""
+    asked, kept = ("no delta" if loss is None else f"delta = {loss['delta']:g}" for loss in (given, opened))
+    raise LedgerError(
+        f"the data set {dataset!r} was opened with {kept}, not with {asked}, and that is fixed for the life of an "
+        "account. Leave " + in_python("delta=", elsewhere="--budget-delta") + " out to go on as it was opened"
     )
 
 

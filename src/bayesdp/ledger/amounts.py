@@ -25,8 +25,9 @@ __all__ = ["Amounts", "Region", "checked_promise"]
 _REQUIRED = {"pure": {"tau"}, "approximate": {"delta", "tau"}, "concentrated": {"rho"}}
 """The definitions of privacy that a charge may name, with their amounts. Amounts of charges add up."""
 
-_ALLOWED = {**_REQUIRED, "concentrated": {"delta", "rho"}}
-"""The same with optional amounts: with a delta, it is approximate concentrated privacy."""
+_ALLOWED = {**_REQUIRED, "concentrated": {"delta", "rho"}, "pure": {"rho", "tau"}}
+"""The same with optional amounts. With a delta, it is approximate concentrated privacy. An account that promises (ε, δ)
+also adds up the ρ of pure releases: the ρ of several does not follow from the sum of their τ's."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class Amounts:
     def written(self) -> str:
         """The text that an account holds: a fraction if it is pure and about every record, else a JSON object."""
         amounts = {name: str(amount) for name, amount in self.exact}
-        if self.definition == "pure" and self.region is None:
+        if self.definition == "pure" and self.region is None and len(amounts) == 1:
             return amounts["tau"]
         region = {} if self.region is None else {"region": self.region.to_dict()}
         return canonical("amounts", {"loss": {"definition": self.definition, **amounts}, **region})
@@ -126,6 +127,8 @@ class Amounts:
         """Return both together; LedgerError if they do not add up."""
         if (self.definition, self.region) != (other.definition, other.region):
             raise LedgerError("losses of different definitions, or about different regions, do not add up")
+        if self.definition == "pure" and dict(self.exact).keys() != dict(other.exact).keys():
+            raise LedgerError("pure losses with a rho and without one do not add up")
         sums = dict(self.exact)
         for name, amount in other.exact:
             sums[name] = sums.get(name, Fraction(0)) + amount

@@ -19,8 +19,9 @@ class AnswerRow(NamedTuple):
     """One answer in the index.
 
     tau:    its τ; 0 if it has none.
-    terms:  the fingerprint of the terms in which it was asked: by ε, alone or shared with certain questions, or by α at
-            a certain β. Empty if that is not known.
+    terms:  the fingerprint of the terms in which it was asked: by ε or a share of the limit, alone or shared with
+            certain questions, or by α at a certain β; and the kind of noise, if it was insisted on. Empty if that is
+            not known.
     demand: how much was asked for in these terms: an answer is good enough for a request of less.
     shared: how many questions shared its ε.
     """
@@ -43,10 +44,14 @@ def answer_row(dataset: str, question: str, body: Mapping[str, Any]) -> AnswerRo
     asked = body.get("asked")
     asked = asked if isinstance(asked, Mapping) else {}
     epsilon, alpha, sharing = _number(asked.get("epsilon")), _number(asked.get("alpha")), asked.get("questions") or []
+    share = _number(asked.get("share"))
+    insisted = {"noise": asked["noise"]} if isinstance(asked.get("noise"), str) else {}
     if epsilon is not None:
-        terms, demand = fingerprint({"epsilon": sharing}), epsilon
+        terms, demand = fingerprint({"epsilon": sharing, **insisted}), epsilon
+    elif share is not None:
+        terms, demand = fingerprint({"share": sharing, **insisted}), share
     elif alpha is not None:
-        terms, demand, sharing = fingerprint({"beta": asked.get("beta")}), -alpha, []
+        terms, demand, sharing = fingerprint({"beta": asked.get("beta"), **insisted}), -alpha, []
     else:
         terms, demand, sharing = "", 0.0, []
     shared = len(sharing) if isinstance(sharing, list) else 1

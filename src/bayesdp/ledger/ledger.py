@@ -13,7 +13,7 @@ from bayesdp._support.documents import canonical
 from bayesdp._support.messages import in_python, param
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
-from bayesdp.ledger.accounts import AccountStore, refuse_other
+from bayesdp.ledger.accounts import AccountStore, refuse_other, refuse_promise
 from bayesdp.ledger.amounts import checked_promise
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
 from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
@@ -98,7 +98,8 @@ class Ledger:
         public:           the columns that the holder of the data names as public. An account that is open already must
                           name them, else `LedgerError`.
         loss:             what the account promises besides ε, {"definition": "approximate", "delta": 1e-06}; None if
-                          every release is pure. `LedgerError` if the account was opened with another promise.
+                          every release is pure. It is fixed for the life of the account: `LedgerError` if the account
+                          was opened with another promise. None goes on with the promise of an account that is open.
         """
         loss = None if loss is None else checked_promise(loss)
         canonical("model", model)
@@ -387,6 +388,8 @@ class Account:
         self.dataset = state.dataset
         self.public = state.public
         """The columns that are public, as they were named when the account was looked up."""
+        self.promise = state.promise
+        """What the account promises besides ε; None if it is pure. It never changes."""
 
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
@@ -547,7 +550,7 @@ class Account:
     def _check_named(self, columns: Collection[str], loss: Mapping[str, Any] | None) -> None:
         """Refuse columns that were not named as public, and another promise than that of the account."""
         if loss not in (None, self._last.promise):
-            refuse_other(self.dataset, "promise")
+            refuse_promise(self.dataset, loss, self._last.promise)
         unnamed = sorted(set(columns) - set(self.public))
         if unnamed:
             raise LedgerError(

@@ -61,7 +61,8 @@ class Charge:
     query:    what the key stands for, as a JSON object.
     tau:      the τ of a pure release, above 0; None for another loss.
     details:  whatever else belongs to the record (the ε asked, the theorem), as a JSON object.
-    loss:     what a release costs that is not pure, such as {"definition": "concentrated", "rho": 0.125}.
+    loss:     what a release costs that is not pure, such as {"definition": "concentrated", "rho": 0.125}; in an account
+              that promises (ε, δ) also that of a pure one, {"definition": "pure", "rho": 0.125, "tau": 0.5}.
     region:   the records that it reads (`Region`); None for all of them.
     public:   the columns that were taken as public to choose these records.
 
@@ -163,7 +164,7 @@ class Total:
     """The releases of one key together: what it stands for, as JSON text, and what they cost, added exactly.
 
     tau:    the sum of their τ's, rounded up once; None if they are not pure.
-    loss:   the sums of another definition of privacy, each rounded up once; None if they are pure.
+    loss:   the sums of another definition of privacy, each rounded up once; None if they are pure and have no ρ.
     region: the records that they read; None for all of them.
 
     >>> Total("count", '{"query":"count"}', tau=0.75).query
@@ -195,8 +196,9 @@ class Pending:
     """A charge whose answer is not stored: one in the making, or lost in a crash.
 
     entry, head: its entry, and the chain's hash there.      moment: when it was charged, by the ledger's clock.
-    tau:         the τ that was charged; None for a loss that is not pure.
+    tau:         the τ that was charged; None if the charge has a loss.
     details:     what else the charge says.
+    loss:        the loss that was charged, as `Charge.loss`.
 
     >>> Pending(3, "ab12", "2026-01-01T00:00:00+00:00", 0.5, {"asked": {"epsilon": 1.0}}).tau
     0.5
@@ -207,6 +209,7 @@ class Pending:
     moment: str
     tau: float | None
     details: Mapping[str, Any]
+    loss: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

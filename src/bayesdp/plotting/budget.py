@@ -97,7 +97,8 @@ def _panel(account: Account, accountant: Accountant | None, *, titled_panel: boo
     now = [(float(len(releases)), account["epsilon_total"])]  # a private fit recomputes the total
     label = f"total: {shown_above(account['epsilon_total'], 3)}"
     curves = [Line("in all", ((0.0, 0.0), *totals, *(now if now != totals[-1:] else ())), PALETTE[0], "-", label)]
-    curves += [] if accountant is None else _parts(releases, accountant)
+    pure = account.get("delta") is None
+    curves += _parts(releases, accountant) if accountant is not None and pure else []
     held = [replace(curve, points=(*curve.points, (len(releases) + _END, curve.points[-1][1]))) for curve in curves]
     stairs = [replace(curve, points=steps(curve.points)) for curve in told_apart(held)]
     return Panel((*stairs, _budget(account, releases)), _leaked_of(account) if titled_panel else "")

@@ -1,5 +1,7 @@
 """What a data set has leaked so far, and what one more release may cost. Rules and proofs: docs/theory/accounting.md.
 
+These are the accounts that promise ε alone; `approximate_accounting` has those that promise (ε, δ).
+
 The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
 release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. Of parts that
 are independent of one another, the one that has met most counts (`parts`). With a credibility, that figure is what this
@@ -13,22 +15,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from bayesdp._support import validation
 from bayesdp.advice.sensitivity_to_assumption import Weaker, weaker_than, worst_sensitivities
 from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
 from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
-from bayesdp.ledger import State
+from bayesdp.ledger import State, Total
+from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.models import Model
 from bayesdp.queries import LedgerKey, Query
-from bayesdp.rounding import float_above, float_below
+from bayesdp.rounding import float_above, float_below, shown_above, shown_below
 from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.leakage import Composition, Leakage
 from bayesdp.theorems.spend import Release, Spend, spend_with
 
-__all__ = ["COST_ENTRIES", "Accountant", "Cost", "check_credibility", "remaining", "spend_of"]
+__all__ = [
+    "COST_ENTRIES",
+    "Accountant",
+    "Cost",
+    "PureTotal",
+    "check_credibility",
+    "remaining",
+    "rho_of",
+    "spend_of",
+]
 
 
 COST_ENTRIES = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
@@ -36,8 +48,30 @@ COST_ENTRIES = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
 
 
 @dataclass(frozen=True)
+class PureTotal(Loss):
+    """Several pure releases together: the sum of their τ's, and the sum of their ρ's, τ²/2 each."""
+
+    tau: float
+    rho: float
+
+    kind: ClassVar[str] = "pure differential privacy (tau), with its rho"
+
+    def __post_init__(self) -> None:
+        validation.every((validation.positive, {"tau": self.tau, "rho": self.rho}))
+
+    @property
+    def description(self) -> str:
+        """The values of τ and ρ."""
+        return f"tau = {shown_below(self.tau)}, rho = {shown_above(self.rho)}"
+
+    def delta_at(self, tau: float) -> float:
+        """Return 0 from the sum of the τ's on."""
+        return 0.0 if tau >= self.tau else 1.0
+
+
+@dataclass(frozen=True)
 class Cost:
-    """What releases cost: τ of each, the leakage of everything before and after, and the budget.
+    """What releases cost: the loss of each, the leakage of everything before and after, and the budget.
 
     spend:   everything released, these releases included.
     before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
@@ -45,18 +79,20 @@ class Cost:
     total:   the leakage of everything, these releases included.
     epsilon: by how much the releases raise the leakage about what they touch, rounded up.
     left:    what remains of the budget afterwards, rounded down.
+    further: how many more releases of this size the budget allows at least; None if that is not counted.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> Accountant(ArbitraryGroups(4)).affordable((Count(equals=1),), epsilon=1.0, spent=(), budget=2.0).tau
     0.25
     """
 
-    tau: float
+    loss: Loss
     before: float
     leakage: Leakage
     budget: float
     after: float
     spend: Spend = ()
+    further: int | None = None
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -68,6 +104,13 @@ class Cost:
         object.__setattr__(self, "left", remaining(self.budget, total))
 
     @property
+    def tau(self) -> float:
+        """The τ of each release; InvalidInputError for another loss."""
+        if not isinstance(self.loss, PureLoss):
+            raise InvalidInputError(f"a release with {self.loss.description} has no tau")
+        return self.loss.tau
+
+    @property
     def entries(self) -> dict[str, Any]:
         """What the ledger keeps of the cost of a charge."""
         kept = (self.epsilon, self.total, self.left, self.leakage.theorem)
@@ -77,20 +120,41 @@ class Cost:
 def spend_of(state: State) -> Spend:
     """Return what an account has spent.
 
-    LedgerError if its totals are damaged, or if they hold what this version does not account for: losses that are not
-    pure, releases about a region, a promise beyond ε.
+    In an account that promises (ε, δ), what is pure is a `PureTotal`, and all else a `ConcentratedLoss`.
+
+    LedgerError if its totals are damaged, or if they hold what this version does not account for: releases about a
+    region, and, in an account that promises ε alone, losses that are not pure.
     """
-    if state.promise is not None:
-        raise LedgerError(_LATER.format(dataset=state.dataset, what=f"promises {dict(state.promise)}"))
     for total in state.totals:
-        if total.tau is None:
+        if (total.loss is not None or total.tau is None) and state.promise is None:
             raise LedgerError(_LATER.format(dataset=state.dataset, what=f"has a loss {dict(total.loss or {})}"))
         if total.region is not None:
             raise LedgerError(_LATER.format(dataset=state.dataset, what=f"reads a region {total.region.to_dict()}"))
     try:
+        if state.promise is not None:
+            return tuple(Release(LedgerKey.from_text(total.asked).query, _loss_of(total)) for total in state.totals)
         return merged(Release(LedgerKey.from_text(total.asked).query, total.tau or 0.0) for total in state.totals)
     except (InvalidInputError, TypeError) as error:
         raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
+
+
+def _loss_of(total: Total) -> Loss:
+    """Return the loss of a total in an account that promises (ε, δ)."""
+    if total.tau is not None:
+        rho = None if total.loss is None else total.loss.get("rho")
+        return PureTotal(total.tau, rho_of(total.tau) if rho is None else rho)
+    if total.loss is None or total.loss.get("definition") != "concentrated":
+        raise InvalidInputError(f"it has a loss that does not belong there: {total.loss}")
+    return ConcentratedLoss(total.loss["rho"], total.loss.get("delta", 0.0))
+
+
+def rho_of(tau: float) -> float:
+    """Return τ²/2, rounded up: every τ-DP release is τ²/2-zCDP (Bun and Steinke 2016, Proposition 1.4).
+
+    >>> rho_of(0.5)
+    0.125
+    """
+    return float_above(Fraction(tau) ** 2 / 2)
 
 
 _LATER = (
@@ -132,11 +196,11 @@ class Accountant:
     model: Model
     credibility: float | None = None
 
-    def leaked(self, spent: Spend) -> float:
-        """Return the leakage of everything released so far; 0 if that is nothing."""
+    def leaked(self, spent: Spend, budget: float = math.inf) -> float:
+        """Return the leakage of everything released so far, whatever the budget is; 0 if that is nothing."""
         return max(self._proven(part.spent) for part in exposures(spent))
 
-    def leakage_of(self, spent: Spend) -> Leakage:
+    def leakage_of(self, spent: Spend, budget: float = math.inf) -> Leakage:
         """Return the leakage of everything released so far, with the theorem that proves it, and its scope."""
         return _worst([self._report(part.spent) for part in exposures(spent)])
 
@@ -203,7 +267,12 @@ class Accountant:
         leakages = [(self._report(part.spent), bool(part.added)) for part in parts]
         worst = _worst([leakage for leakage, _ in leakages])
         after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
-        return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after, totals)
+        return Cost(PureLoss(tau), before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after, totals)
+
+    def leaked_about(self, queries: tuple[Query, ...], spent: Spend) -> float:
+        """Return the leakage about the parts of the table that queries touch."""
+        standing = tuple(query.ledger_key().query for query in queries)
+        return max(self._proven(part.spent) for part in exposures(spent, standing) if part.added)
 
     def _proven(self, spend: Spend) -> float:
         """Return what was leaked; 0 if nothing was released."""

@@ -18,6 +18,7 @@ from bayesdp.ledger.amounts import Amounts
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
+from bayesdp.session.delta_words import MEANING, factor_and_delta, guessed_right, large_delta, number_left
 from bayesdp.session.measurement import Interval, Measurement
 from bayesdp.theorems.leakage import ESTIMATED
 
@@ -142,6 +143,10 @@ class Posting:
     by: str | None = field(default=None, compare=False)
     version: str | None = None
     ledger: str | None = None
+    delta: float | None = field(default=None, kw_only=True)
+    rho: float | None = field(default=None, kw_only=True)
+    epsilon_promised: float | None = field(default=None, kw_only=True, compare=False)
+    further_answers: int | None = field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         totals = {"epsilon_total": self.epsilon_total, "epsilon_remaining": self.epsilon_remaining}
@@ -158,12 +163,31 @@ class Posting:
             (validation.natural, {"entry": self.entry}),
             (validation.text, texts | _given(optional)),
         )
+        self._check_promise()
         if self.loss is not None:
             Amounts.of({"loss": self.loss} | _given({"tau": self.tau}))
         if self.epsilon_total < self.epsilon and not self.reused:  # a model learnt since may prove less of all of it
             raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
         if not isinstance(self.reused, bool):
             raise InvalidInputError(name_of("reused") + f" must be true or false, not {brief(self.reused)}")
+
+    def _check_promise(self) -> None:
+        """Check what only accounts that promise (ε, δ) have: all of it, or nothing."""
+        promise = {"rho": self.rho, "epsilon_promised": self.epsilon_promised}
+        if self.delta is None:
+            if _given(promise) or self.further_answers is not None:
+                raise InvalidInputError(f"an answer with {', '.join(_given(promise)) or 'further_answers'} has a delta")
+            return
+        validation.every((validation.probability, {"delta": self.delta}), (validation.positive, promise))
+        if self.loss is not None and self.loss.get("rho") != self.rho:
+            raise InvalidInputError(name_of("rho") + f" must be that of the loss, not {brief(self.rho)}")
+        if self.further_answers is not None:
+            validation.natural("further_answers", self.further_answers, least=0)
+
+    @property
+    def promised(self) -> float:
+        """The ε that holds at the account's δ: that of the promise, or what has leaked if that is more."""
+        return max(self.epsilon_total, self.epsilon_promised or 0.0)
 
     @property
     def spent(self) -> str:
@@ -232,6 +256,12 @@ class _Entries:
     version: str | None
     ledger: str | None
     left: str
+    delta: float | None
+    rho: float | None
+    epsilon_promised: float | None
+    further_answers: int | None
+    promised: float
+    noise_kind: str | None
 
 
 @dataclass(frozen=True)
@@ -266,6 +296,10 @@ class Answer(_Entries, Displayed, Document):
     credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
                      about the model as it stands.
     unchecked:       what could not be checked on the table because the model names no columns for it, in a sentence.
+    delta:           the δ of an account that promises (ε, δ); None if it promises ε alone, and then so are these:
+    epsilon_promised: its ε, which was fixed with δ. `epsilon_total` is the ε used so far at this δ.
+    rho, noise_kind: what the release takes of the account's limit, and "laplace" or "gaussian".
+    further_answers: how many more answers of this size fitted into the account then, at least.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -339,7 +373,8 @@ class Answer(_Entries, Displayed, Document):
     def beside(self) -> tuple[str, ...]:
         """The warnings but the first one: what was not checked."""
         denied = ["The data contradict the assumption: nothing is proven for them."] if self.denied else []
-        return (*self.measurement.warnings(self.epsilon_total), *denied)
+        large = large_delta(self.delta, self.records)
+        return (*self.measurement.warnings(self.epsilon_total), *([] if large is None else [large]), *denied)
 
     @property
     def guarantee(self) -> str:
@@ -354,10 +389,13 @@ class Answer(_Entries, Displayed, Document):
             f"(remaining: {self.left})"
         )
         sentences = [
-            f"{account}: {shown_odds(self.epsilon_total)}",
+            f"{account}: {shown_odds(self.epsilon_total)}"
+            if self.delta is None
+            else f"{account}, at δ = {self._delta}",
+            *([] if self.delta is None else [self.kept]),
             f"What is protected is {self.protects}",
-            f"This {'would be' if self.denied else 'is'} proven (theorem {self.theorem}, {self.proof}) if "
-            f"{self.assumption}",
+            f"This {'would be' if self.denied else 'is'} proven (theorem {self.theorem}, {self.proof}"
+            f"{'' if self.delta is None else ', docs/theory/accounting.md'}) if {self.assumption}",
             *([self.believed] if self.believed else []),
             self.tested,
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
@@ -366,6 +404,20 @@ class Answer(_Entries, Displayed, Document):
         stated = [f"{sentence}." for sentence in sentences]
         return " ".join(
             [*stated, *([self.sensitivity_to_assumption] if self.consequences else []), *self.notes, *self.warnings]
+        )
+
+    @property
+    def _delta(self) -> str:
+        return shown_above(self.delta or 0.0)
+
+    @property
+    def kept(self) -> str:
+        """What an account that promises (ε, δ) promises of everything it ever releases, without the last full stop."""
+        epsilon, delta = self.promised, self.delta or 0.0
+        return (
+            f"The account promises ε = {shown_above(epsilon)} with δ = {self._delta} about everything that it ever "
+            f"releases: whichever answers are named beforehand, they are at most {factor_and_delta(epsilon, delta)}; "
+            f"{guessed_right(epsilon, delta)}. {MEANING[:-1]}"
         )
 
     @property
@@ -392,8 +444,13 @@ class Answer(_Entries, Displayed, Document):
             f"{_capitalised(self.query.description)}: {self.published}",
             *([] if self.unchecked is None else [self.unchecked]),
             f"Off by less than {self.off_by}.",
-            f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
-            f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
+            f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}."
+            if self.delta is None
+            else f"{cost}; {self.dataset} has used ε = {shown_above(self.epsilon_total)} so far, at δ = {self._delta}; "
+            f"remaining: {self.left}. {number_left(self.further_answers)}".strip(),
+            f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}."
+            if self.delta is None
+            else f"{protected} {self.protects}. {self.kept}.",
             f"{self.proven}. Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}"
             "The statement says more.",
             *([] if self.fitted is None else [self.fitted]),
@@ -410,16 +467,34 @@ class Answer(_Entries, Displayed, Document):
 
         return statement(self).markdown()
 
-    def given_again(self, *, beta: float, promise: Promise, total: float, remaining: float, by: str | None) -> Answer:
+    def given_again(
+        self,
+        *,
+        beta: float,
+        promise: Promise,
+        total: float,
+        remaining: float,
+        by: str | None,
+        promised: float | None = None,
+    ) -> Answer:
         """Return the answer as it is given again later, at no cost: with the account as it is then, and what proves it.
 
         total, remaining: what the data set has leaked by then, and what remains of its budget.
         promise, by:      what is proven of all that, and who is responsible for giving the answer again.
+        promised:         the ε of an account that promises (ε, δ).
         """
         return Answer(
             replace(self.measurement, beta=beta),
             replace(promise, notes=tuple(dict.fromkeys((*promise.notes, *self.notes)))),
-            replace(self.posting, epsilon_total=total, epsilon_remaining=remaining, by=by, reused=True),
+            replace(
+                self.posting,
+                epsilon_total=total,
+                epsilon_remaining=remaining,
+                epsilon_promised=promised,
+                further_answers=None,
+                by=by,
+                reused=True,
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -430,11 +505,16 @@ class Answer(_Entries, Displayed, Document):
             | {
                 name: getattr(self, name)
                 for name in _ENTRIES
-                if name not in (*_SELECTED, "consequences", "credibility", "unchecked", "tau" if self.loss else "loss")
+                if name
+                not in (
+                    *(*_SELECTED, *_OF_PROMISES, "consequences", "credibility", "unchecked"),
+                    "tau" if self.loss else "loss",
+                )
             }
             | ({"consequences": list(self.consequences)} if self.consequences else {})
             | ({} if self.credibility is None else {"credibility": self.credibility})
             | ({} if self.unchecked is None else {"unchecked": self.unchecked})
+            | _given({name: getattr(self, name) for name in _OF_PROMISES})
             | ({} if self.ends is None else {"ends": [*map(list, self.ends)], "ends_beta": self.ends_beta})
             | {
                 "value": _listed(self.value),
@@ -507,7 +587,11 @@ class Answer(_Entries, Displayed, Document):
             ("ε of this release", shown_above(self.epsilon)),
             ("ε in all", shown_above(self.epsilon_total)),
             ("ε remaining", self.left),
-            ("in words", shown_odds(self.epsilon_total)),
+            *(
+                [("in words", shown_odds(self.epsilon_total))]
+                if self.delta is None
+                else [("promised", f"ε = {shown_above(self.promised)}, δ = {self._delta}")]
+            ),
             ("τ", shown_below(self.tau)) if self.loss is None else ("loss", self.spent),
             ("theorem", self.theorem),
             ("model", self.verdict),
@@ -526,9 +610,13 @@ _ENTRIES = {
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
         *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
         *("unchecked", "ends", "ends_beta"),
+        *("delta", "rho", "epsilon_promised", "further_answers", "noise_kind"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""
+
+_OF_PROMISES = ("delta", "rho", "epsilon_promised", "further_answers", "noise_kind")
+"""Entries that only answers of accounts have which promise (ε, δ)."""
 
 _SELECTED = ("ends", "ends_beta")
 """Entries that only selected answers have."""

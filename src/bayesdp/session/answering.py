@@ -12,12 +12,13 @@ from bayesdp import __version__
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
 from bayesdp.ledger import State
+from bayesdp.losses import PureLoss
 from bayesdp.queries import Query
-from bayesdp.session.accounting import Accountant, remaining
+from bayesdp.session.accounting import remaining
 from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.charging import Charged, Decision, Work
 from bayesdp.session.parts import meet
-from bayesdp.session.plan import Plan, Target, plan
+from bayesdp.session.plan import AnyAccountant, Plan, Target, plan, stored_loss
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.retries import Attempt
@@ -45,7 +46,7 @@ class Answering(Work[Answer]):
     """
 
     checked_table: CheckedTable
-    accountant: Accountant
+    accountant: AnyAccountant
     extent: Extent | None
     dataset: str
     ledger: str
@@ -74,9 +75,12 @@ class Answering(Work[Answer]):
     def drawn(self, decision: Decision, charged: Charged) -> Answer:
         """Draw the noise of one answer."""
         asked, (promise, _) = charged.asked, decision.said
-        mechanism = decision.plan.mechanisms.get(asked.question) or asked.mechanism(charged.tau)
+        mechanism = decision.plan.mechanisms.get(asked.question) or asked.mechanism(charged.loss)
         measured = asked.drawn(self._exact[asked.question], mechanism, self.target.beta)
-        return Answer(measured, promise, self._posting(charged))
+        if decision.plan.state.promise is not None and not asked.query.thresholds:
+            kind = "laplace" if isinstance(charged.loss, PureLoss) else "gaussian"
+            measured = replace(measured, noise_kind=kind)
+        return Answer(measured, promise, self._posting(charged, decision.plan))
 
     def body(self, outcome: Answer) -> dict[str, Any]:
         """Return the answer with what was asked for."""
@@ -114,7 +118,8 @@ class Answering(Work[Answer]):
         Both state the same account, by the same theorem and under the present model. It is known before the charge.
         """
         spend = planned.spend
-        leakage = self.accountant.leakage_of(spend) if planned.cost is None else planned.cost.leakage
+        known = None if planned.cost is None else planned.cost.leakage
+        leakage = known or self.accountant.leakage_of(spend, planned.state.budget)
         promise = Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
@@ -127,7 +132,9 @@ class Answering(Work[Answer]):
             credibility=self.accountant.credibility,
             **self.facts,
         )
-        account = {"total": leakage.epsilon, "remaining": remaining(planned.state.budget, leakage.epsilon)}
+        budget = planned.state.budget
+        account = {"total": leakage.epsilon, "remaining": remaining(budget, leakage.epsilon)}
+        account |= {} if planned.state.promise is None else {"promised": budget}
         again = {
             question: answer.given_again(beta=self.target.beta, promise=promise, by=self.terms["by"], **account)
             for question, answer in planned.stored.items()
@@ -135,11 +142,19 @@ class Answering(Work[Answer]):
         together = [prepared.query for prepared in (*planned.fresh, *(begun for begun, _ in planned.begun))]
         return replace(promise, notes=(*promise.notes, *_shared_by(together))), again
 
-    def _posting(self, charged: Charged) -> Posting:
+    def _posting(self, charged: Charged, planned: Plan) -> Posting:
         """Return what a charged release cost."""
+        loss, promise = charged.loss, planned.state.promise
+        pure = isinstance(loss, PureLoss)
+        fresh = any(asked.question == charged.asked.question for asked in planned.fresh)
         return Posting(
             dataset=self.dataset,
-            tau=charged.tau,
+            tau=loss.tau if isinstance(loss, PureLoss) else None,
+            loss=None if pure else stored_loss(loss),
+            delta=None if promise is None else promise["delta"],
+            rho=None if promise is None else stored_loss(loss)["rho"],
+            epsilon_promised=None if promise is None else planned.state.budget,
+            further_answers=planned.cost.further if fresh and planned.cost is not None else None,
             epsilon=charged.cost["epsilon"],
             epsilon_total=charged.cost["epsilon_total"],
             epsilon_remaining=charged.cost["epsilon_remaining"],

@@ -97,7 +97,9 @@ class Answers(Displayed, Document):
         sentences = [
             f"A record is in one part: all this cost ε = {shown_above(self.epsilon)} about each; {first.dataset} has "
             f"leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {first.left}.",
-            f"It protects {first.protects}: {shown_odds(self.epsilon_total)}.",
+            f"It protects {first.protects}: {shown_odds(self.epsilon_total)}."
+            if first.delta is None
+            else f"It protects {first.protects}; all ε are at δ = {shown_above(first.delta)}. {first.kept}.",
             f"{first.proven}. Model: {first.verdict}. The statement says more.",
             *([] if first.fitted is None else [first.fitted]),
         ]

@@ -13,10 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from bayesdp.errors import AnsweredError, BayesDPError, LedgerError
+from bayesdp.errors import AnsweredError, BayesDPError, InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, State
+from bayesdp.losses import Loss, PureLoss
 from bayesdp.session.accounting import COST_ENTRIES
-from bayesdp.session.plan import Plan, TooFineError
+from bayesdp.session.plan import Plan, TooFineError, charged_loss
 from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Charged", "Decision", "Work", "carry_out"]
@@ -41,10 +42,17 @@ class Charged:
     """
 
     asked: PreparedQuery
-    tau: float
+    loss: Loss
     entry: int
     head: str
     cost: Mapping[str, Any]
+
+    @property
+    def tau(self) -> float:
+        """The τ of a pure release; InvalidInputError for another loss."""
+        if not isinstance(self.loss, PureLoss):
+            raise InvalidInputError(f"a release with {self.loss.description} has no tau")
+        return self.loss.tau
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
         )
         cost = {} if decision.plan.cost is None else decision.plan.cost.entries
         charged = tuple(
-            Charged(asked, decision.plan.tau, receipt.entry, receipt.head, cost)
+            Charged(asked, decision.plan.loss, receipt.entry, receipt.head, cost)
             for asked, receipt in zip(decision.plan.fresh, receipts, strict=True)
         )
     outcomes = {}
@@ -126,9 +134,9 @@ def _planned(account: Account, work: Work[Any]) -> Decision:
 def _begun(plan: Plan) -> tuple[Charged, ...]:
     """Return the charges that have no answer yet."""
     return tuple(
-        Charged(asked, pending.tau, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
+        Charged(asked, loss, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
         for asked, pending in plan.begun
-        if pending.tau is not None
+        if (loss := charged_loss(pending)) is not None
     )
 
 

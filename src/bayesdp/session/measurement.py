@@ -17,7 +17,7 @@ from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
-from bayesdp.losses import PureLoss
+from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import noise_for
 from bayesdp.queries import Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
@@ -26,6 +26,9 @@ from bayesdp.theorems.leakage import BETA
 __all__ = ["Measurement", "checked_value", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
 
 Interval = tuple[float, float]
+
+_LOSSES: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
+"""What noise costs, by its kind; answers of accounts that promise ε alone name no kind, and have Laplace noise."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Measurement:
     beta: float = field(default=BETA, compare=False)
     ends: Sequence[Interval] | None = None
     ends_beta: float | None = None
+    noise_kind: str | None = None
 
     def __post_init__(self) -> None:
         validation.every(
@@ -55,6 +59,10 @@ class Measurement:
             (validation.natural, {"records": self.records}),
             (validation.probability, {"beta": self.beta}),
         )
+        if self.noise_kind not in (None, *_LOSSES):
+            raise InvalidInputError(
+                name_of("noise_kind") + f" must be laplace or gaussian, not {brief(self.noise_kind)}"
+            )
         object.__setattr__(self, "value", checked_value(self.query, self.value))
         if bool(self.query.thresholds) != (self.ends is not None and self.ends_beta is not None):
             raise InvalidInputError("a selected answer, and no other, has ends, and the probability that they miss")
@@ -154,7 +162,7 @@ class Measurement:
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        return noise_for(PureLoss).law_of(self.noise)
+        return noise_for(_LOSSES[self.noise_kind or "laplace"]).law_of(self.noise)
 
     def _beyond(self, units: Fraction) -> float:
         """Return the worth of this many units of noise, and the largest other error of the number."""

@@ -13,12 +13,16 @@ from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger import Entry, Ledger
+from bayesdp.ledger import Entry, Ledger, State
+from bayesdp.losses import ConcentratedLoss, PureLoss
 from bayesdp.models import Model
 from bayesdp.models.learnt import Learnt
-from bayesdp.queries import query_from_dict
+from bayesdp.queries import LedgerKey, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
-from bayesdp.session.accounting import Accountant, remaining, spend_of
+from bayesdp.session.accounting import remaining, spend_of
+from bayesdp.session.approximate_accounting import ApproximateAccountant, accountant_for
+from bayesdp.session.delta_words import MEANING, number_left
+from bayesdp.session.plan import AnyAccountant
 from bayesdp.session.private_fit import first_fit
 from bayesdp.session.releases import release_stored
 
@@ -36,7 +40,7 @@ class Overview(Displayed, Document):
     """
 
     datasets: Sequence[dict[str, Any]]
-    accountants: Mapping[str, Accountant] = field(default_factory=dict, repr=False, compare=False)
+    accountants: Mapping[str, AnyAccountant] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -66,13 +70,13 @@ def overview_of(ledger: Ledger, dataset: str | None) -> Overview:
         ledger.state(dataset)  # says that there is none
     accounts = ledger.datasets()
     by_dataset = groupby(sorted(entries, key=lambda entry: (entry.dataset, entry.number)), lambda entry: entry.dataset)
-    accountants: dict[str, Accountant] = {}
+    accountants: dict[str, AnyAccountant] = {}
     summaries = [_summary(ledger, name, [*own], accountants, opened=name in accounts) for name, own in by_dataset]
     return Overview(summaries, accountants)
 
 
 def _summary(
-    ledger: Ledger, dataset: str, entries: Sequence[Entry], accountants: dict[str, Accountant], *, opened: bool
+    ledger: Ledger, dataset: str, entries: Sequence[Entry], accountants: dict[str, AnyAccountant], *, opened: bool
 ) -> dict[str, Any]:
     refusals = [entry for entry in entries if entry.kind == "refusal"]
     refused = {
@@ -108,11 +112,16 @@ def _summary(
         raise LedgerError(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
-    accountants[dataset] = Accountant(model, credibility)
-    total = accountants[dataset].leaked(spent)
+    accountants[dataset] = accountant_for(model, state.promise, credibility)
+    total = accountants[dataset].leaked(spent, state.budget)
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
     account |= {"model": model.kind, "records": records}
+    if state.promise is not None:
+        account |= {
+            "delta": state.promise["delta"],
+            "further_answers": _further_answers(accountants[dataset], state, entries),
+        }
     return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}
 
 
@@ -129,11 +138,13 @@ def _change(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    details = entry["body"]["details"]
+    details, loss = entry["body"]["details"], entry["body"].get("loss")
+    tau = entry["body"]["tau"] if loss is None else loss.get("tau")
     return {
         "entry": entry["number"],
         "timestamp": entry["timestamp"],
-        "tau": float(entry["body"]["tau"]),
+        "tau": None if tau is None else float(tau),
+        **({} if loss is None else {"rho": float(loss["rho"]), "loss": loss}),
         "epsilon": float(details["epsilon"]),
         "epsilon_total": float(details["epsilon_total"]),
         "theorem": details["theorem"],
@@ -179,12 +190,14 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
     if account["credibility"] is not None:
         head += f"; for {shown_below(100 * account['credibility'])} % of the models that the data leave possible"
     public = f"Public columns: {', '.join(account['public'])}" if account["public"] else "No column is named as public."
+    if account.get("delta") is not None:
+        public = f"Every ε is at δ = {shown_above(account['delta'])}. {_further(account)}{MEANING} {public}"
     changes = lines(public, "The budget:", *map(_changed, account["changes"]))
     if not account["releases"]:
         return [lines(head), changes]
     rows = [
         [
-            *(str(release["entry"]), _moment(release), shown_above(release["epsilon"]), shown_below(release["tau"])),
+            *(str(release["entry"]), _moment(release), shown_above(release["epsilon"]), _cost(release)),
             *(release["answer"], release["description"]),
         ]
         for release in account["releases"]
@@ -192,6 +205,26 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
     releases = PrintedTable(["entry", "time", "ε", "τ", "answer", "question"], rows)
     notes = lines(*filter(None, map(_note, account["releases"])))
     return [lines(head), [releases, *notes], changes]
+
+
+def _cost(release: Mapping[str, Any]) -> str:
+    """Return the τ of a release, or its ρ if it has no τ."""
+    return f"ρ = {shown_above(release['rho'])}" if release["tau"] is None else shown_below(release["tau"])
+
+
+def _further_answers(accountant: AnyAccountant, state: State, entries: Sequence[Entry]) -> int | None:
+    """Return how many more releases fit that are as large as the last one; None without one."""
+    last = next((entry.content() for entry in reversed(entries) if entry.kind == "charge"), None)
+    if last is None or not isinstance(accountant, ApproximateAccountant):
+        return None
+    loss = last["loss"]
+    size = PureLoss(loss["tau"]) if "tau" in loss else ConcentratedLoss(loss["rho"], loss.get("delta", 0.0))
+    return accountant.further(spend_of(state), (LedgerKey.from_dict(last["query"]).query,), size, state.budget)
+
+
+def _further(account: Mapping[str, Any]) -> str:
+    """Return how many more answers fit that are as large as the last one; empty if that is not known."""
+    return number_left(account["further_answers"]) if account.get("further_answers") is not None else ""
 
 
 def _changed(change: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.theorems.spend import Release, Spend, queries_of, spend_with
 
-__all__ = ["Exposure", "everywhere", "exposures", "meet", "merged", "part_by_part"]
+__all__ = ["Exposure", "everywhere", "exposures", "meet", "merged", "most_met", "part_by_part"]
 
 
 def part_by_part(query: Query) -> tuple[Query, ...]:
@@ -101,6 +101,32 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
     )
     by_column = [_largest(_of_each_cell(spent, added, column)) for column in columns]
     return _largest(_joined((whole, *met)) for met in product(*by_column))
+
+
+def most_met(amounts: Iterable[tuple[Query, Fraction]], touching: Query | None = None) -> Fraction:
+    """Return the largest sum of amounts that belong to releases which read one and the same record.
+
+    touching: only of records that a release of this query reads.
+
+    >>> from bayesdp import Count
+    >>> north, south = (Count("on", equals=1, by="district", by_cells=[cell]) for cell in ("N", "S"))
+    >>> spent = [(Count("on", equals=1), Fraction(1)), (north, Fraction(2)), (south, Fraction(5))]
+    >>> int(most_met(spent)), int(most_met(spent, touching=north))
+    (6, 3)
+    """
+    total = Fraction(0)
+    by_column: dict[str, dict[str, Fraction]] = {}
+    for query, amount in amounts:
+        if query.by is None:
+            total += amount
+            continue
+        met = by_column.setdefault(query.by, {})
+        for cell in _cells(query.parts):
+            met[cell] = met.get(cell, Fraction(0)) + amount
+    for column, met in by_column.items():
+        read = _cells(touching.parts) if touching is not None and touching.by == column else met
+        total += max((met.get(cell, Fraction(0)) for cell in read), default=Fraction(0))
+    return total
 
 
 def merged(spend: Iterable[Release]) -> Spend:

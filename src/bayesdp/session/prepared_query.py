@@ -6,6 +6,7 @@ There are two ways to answer. Noise is added to whole numbers (`Asked`), or one 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,14 @@ from bayesdp.errors import QueryError, TooLargeError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.grid import Grid
 from bayesdp.losses import Loss, PureLoss
-from bayesdp.mechanisms import IntegerNoise, NoisyMaxMechanism, Norm, noise_for, require_private
+from bayesdp.mechanisms import (
+    DiscreteGaussianMechanism,
+    IntegerNoise,
+    NoisyMaxMechanism,
+    Norm,
+    noise_for,
+    require_private,
+)
 from bayesdp.queries import LedgerKey, Quantile, Query
 from bayesdp.rounding import float_above
 from bayesdp.session.measurement import Interval, Measurement, checked_value
@@ -107,24 +115,23 @@ class PreparedQuery:
             ) from None
 
     def sensitivity_in(self, norm: Norm) -> int:
-        """Return how far one replaced record moves the whole numbers, measured in a norm."""
-        if norm != "l1":
-            raise QueryError(f"how far one record moves {self.query.description} is known in l1 only, not in {norm}")
-        return self.sensitivity
+        """Return how far one replaced record moves the whole numbers: in l1, or in l2 the square of that."""
+        return self.sensitivity if norm == "l1" else math.ceil(self.query.in_l2(Fraction(self.sensitivity)))
 
     def fits(self, loss: Loss) -> bool:
         """Tell whether the noise that costs `loss` fits into 64 bits on this grid."""
         kind = noise_for(type(loss))
         return kind.fits(loss, self.sensitivity_in(kind.norm))
 
-    def loss_for(self, units: int, beta: float) -> Loss:
-        """Return the smallest loss at which the noise is below this many whole numbers, except with probability β."""
-        kind = noise_for(PureLoss)
+    def loss_for(self, units: int, beta: float, loss: type[Loss] = PureLoss) -> Loss:
+        """Return the smallest loss of a kind at which the noise stays below so many whole numbers, except for β."""
+        kind = noise_for(loss)
         return kind.for_accuracy(units, beta, self.sensitivity_in(kind.norm), self.dimension)
 
-    def mechanism(self, tau: float) -> PrivateNoise:
-        """Return the noise that makes the answer τ-DP."""
-        kind, loss = noise_for(PureLoss), PureLoss(tau)
+    def mechanism(self, loss: Loss | float) -> PrivateNoise:
+        """Return the noise with which the answer costs a loss; a number is the τ of a pure one."""
+        loss = loss if isinstance(loss, Loss) else PureLoss(loss)
+        kind = noise_for(type(loss))
         mechanism = kind.for_loss(loss, self.sensitivity_in(kind.norm), self.dimension)
         require_private(mechanism)
         return mechanism
@@ -145,6 +152,7 @@ class PreparedQuery:
             unit=float_above(self.worth(records)),
             rounding=float_above(self.rounding(records)),
             beta=beta,
+            noise_kind="gaussian" if isinstance(mechanism, DiscreteGaussianMechanism) else None,
         )
 
 
@@ -159,9 +167,14 @@ class Selected(PreparedQuery):
         self._check_size()
         return self
 
-    def mechanism(self, tau: float) -> PrivateNoise:
-        """Return the noise that makes all selections together τ-DP."""
-        mechanism = NoisyMaxMechanism(tau, len(self.query.thresholds) + 1, SELECTIONS * self.dimension)
+    def mechanism(self, loss: Loss | float) -> PrivateNoise:
+        """Return the noise that makes all selections together τ-DP; QueryError for a loss without a τ."""
+        loss = loss if isinstance(loss, Loss) else PureLoss(loss)
+        if not isinstance(loss, PureLoss):
+            raise QueryError(
+                f"{self.query.description} is answered by selections, which cost a tau and take no Gaussian noise"
+            )
+        mechanism = NoisyMaxMechanism(loss.tau, len(self.query.thresholds) + 1, SELECTIONS * self.dimension)
         require_private(mechanism)
         return mechanism
 

@@ -9,13 +9,15 @@ from typing import Any
 
 from bayesdp._support.display import Displayed, Section, lines, warned
 from bayesdp._support.documents import Document
+from bayesdp.losses import PureLoss
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Accountant, remaining, spend_of
+from bayesdp.session.accounting import remaining, spend_of
 from bayesdp.session.answer import Answer
+from bayesdp.session.delta_words import large_delta, number_left
 from bayesdp.session.measurement import warnings_about
-from bayesdp.session.plan import Plan, Target
+from bayesdp.session.plan import AnyAccountant, Plan, Target, stored_loss
 from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Preview", "preview_of"]
@@ -33,10 +35,12 @@ class Preview(Displayed, Document):
               private column.
     stored:   an answer that is as good is stored already, and would be returned at no cost.
     denied:   the model's diagnosis says "violated": a release would need a reason, and would prove nothing.
+    delta, rho, noise_kind, further_answers: as in an `Answer`, in an account that promises (ε, δ); tau is None with
+              Gaussian noise.
     """
 
     query: Query
-    tau: float
+    tau: float | None
     scale: float | None
     alpha: float | None
     beta: float
@@ -48,6 +52,10 @@ class Preview(Displayed, Document):
     records: int | None
     stored: bool = False
     denied: bool = False
+    delta: float | None = None
+    rho: float | None = None
+    noise_kind: str | None = None
+    further_answers: int | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -55,12 +63,15 @@ class Preview(Displayed, Document):
         denied = ["The data contradict the model; a release needs a reason, and proves nothing."] if self.denied else []
         if self.alpha is None or self.records is None:
             return tuple(denied)
-        return (*warnings_about(self.query.possible(self.records), self.alpha, self.epsilon_total), *denied)
+        large = large_delta(self.delta, self.records)
+        beside = warnings_about(self.query.possible(self.records), self.alpha, self.epsilon_total)
+        return (*beside, *([] if large is None else [large]), *denied)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --dry-run --json` prints."""
         interval = None if self.interval is None else list(self.interval)
-        return {**vars(self), "query": self.query.to_dict(), "interval": interval, "warnings": list(self.warnings)}
+        shown = {name: value for name, value in vars(self).items() if value is not None or name not in _OF_PROMISES}
+        return {**shown, "query": self.query.to_dict(), "interval": interval, "warnings": list(self.warnings)}
 
     def _printed(self) -> Sequence[Section]:
         if self.stored:
@@ -72,13 +83,16 @@ class Preview(Displayed, Document):
             self._accuracy,
             f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), bringing the total to ε = "
             f"{shown_above(self.epsilon_total)}, and leave {left}.",
-            f"With that, {shown_odds(self.epsilon_total)}.",
+            f"With that, {shown_odds(self.epsilon_total)}."
+            if self.delta is None
+            else f"That is the ε used at δ = {shown_above(self.delta)}. {number_left(self.further_answers)}".strip(),
         ]
         return [[*lines(*sentences), *warned(self.warnings)]]
 
     @property
     def _accuracy(self) -> str:
-        tau = f"tau = {shown_below(self.tau)}"
+        tau = f"rho = {shown_above(self.rho or 0.0)}" if self.tau is None else f"tau = {shown_below(self.tau)}"
+        kind = "noise" if self.noise_kind is None else f"{self.noise_kind.capitalize()} noise"
         if self.alpha is None or self.scale is None:
             return (
                 f"How far it would be off is not known before it is released: that depends on how many records have a "
@@ -86,20 +100,20 @@ class Preview(Displayed, Document):
             )
         return (
             f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
-            f"cases (noise of scale {shown_above(self.scale)}, {tau})."
+            f"cases ({kind} of scale {shown_above(self.scale)}, {tau})."
         )
 
 
-def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: Accountant) -> Preview:
+def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: AnyAccountant) -> Preview:
     """Return what releasing a question of a plan would cost, or what its stored answer is."""
     if plan.cost is None or asked.question in plan.stored:
         return _stored(plan.stored[asked.question], plan, target, accountant)
-    mechanism = asked.mechanism(plan.tau)
+    mechanism, loss, promise = asked.mechanism(plan.loss), plan.loss, plan.state.promise
     off_by, half = asked.foreseen(mechanism, target.beta)
     known = asked.foreseeable
     return Preview(
         query=asked.query,
-        tau=plan.tau,
+        tau=loss.tau if isinstance(loss, PureLoss) else None,
         scale=float_above(Fraction(mechanism.scale) * asked.worth(asked.records)) if known else None,
         alpha=off_by if known else None,
         beta=target.beta,
@@ -110,15 +124,27 @@ def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: Acc
         theorem=plan.cost.leakage.theorem,
         records=asked.records if known else None,
         denied=_denied(accountant.model),
+        **({} if promise is None else _of_promise(asked, plan, promise["delta"])),
     )
 
 
-def _stored(answer: Answer, plan: Plan, target: Target, accountant: Accountant) -> Preview:
-    total = accountant.leaked(spend_of(plan.state))
+def _of_promise(asked: PreparedQuery, plan: Plan, delta: float) -> dict[str, Any]:
+    """Return what a preview says in an account that promises (ε, δ)."""
+    kind = "laplace" if isinstance(plan.loss, PureLoss) else "gaussian"
+    return {
+        "delta": delta,
+        "rho": stored_loss(plan.loss)["rho"],
+        "noise_kind": None if asked.query.thresholds else kind,
+        "further_answers": None if plan.cost is None else plan.cost.further,
+    }
+
+
+def _stored(answer: Answer, plan: Plan, target: Target, accountant: AnyAccountant) -> Preview:
+    total = accountant.leaked(spend_of(plan.state), plan.state.budget)
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,
-        tau=answer.tau,
+        tau=answer.posting.tau,
         scale=answer.scale,
         alpha=answer.accuracy(target.beta),
         beta=target.beta,
@@ -130,7 +156,13 @@ def _stored(answer: Answer, plan: Plan, target: Target, accountant: Accountant) 
         records=answer.records,
         stored=True,
         denied=_denied(accountant.model),
+        delta=answer.delta,
+        rho=answer.rho,
+        noise_kind=answer.noise_kind,
     )
+
+
+_OF_PROMISES = ("delta", "rho", "noise_kind", "further_answers")
 
 
 def _denied(model: Model) -> bool:

@@ -20,6 +20,7 @@ from bayesdp.models.learnt import Learnt
 from bayesdp.models.learnt_correlation import LearntCorrelation
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
+from bayesdp.session.approximate_accounting import accountant_for
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.plan import Plan, begun_before
 from bayesdp.session.prepare import CheckedTable
@@ -38,6 +39,7 @@ class Fit(Stored):
     tau:     the privacy of the noisy numbers behind it, which stand in `model.learnt`.
     epsilon: by how much the release raised the leakage under the ceiling, all that was known before it.
     epsilon_total, epsilon_remaining: the account afterwards, converted with what was learnt.
+    delta:   the δ of the account, if it promises (ε, δ); what was learnt then changes nothing in it.
     """
 
     model: Learner
@@ -51,8 +53,10 @@ class Fit(Stored):
     head: str
     by: str | None = None
     reused: bool = field(default=False, compare=False)
+    delta: float | None = None
 
     kind: ClassVar[str] = "fit"
+    added: ClassVar[frozenset[str]] = frozenset({"delta"})
     passing: ClassVar[frozenset[str]] = frozenset({"reused"})
 
     @classmethod
@@ -96,7 +100,10 @@ class Fit(Stored):
             f"The {learnt.noun} is at most {shown_above(self.bound)}, with a credibility of "
             f"{shown_below(100 * learnt.credibility)} %.",
             f"{cost}; with this {name} {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
-            f"({shown_odds(self.epsilon_total)}); remaining: {left}.",
+            f"({shown_odds(self.epsilon_total)}); remaining: {left}."
+            if self.delta is None
+            else f"{cost}; {self.dataset} has used ε = {shown_above(self.epsilon_total)} so far at δ = "
+            f"{shown_above(self.delta)}, under what was assumed when it was opened; remaining: {left}.",
             learnt.origin,
         ]
         hidden = f"the noise hides the {name}, and the ceiling stands; a larger tau would show more."
@@ -146,15 +153,18 @@ class PrivateFitWork(Work[Fit]):
 
     def decided(self, state: State) -> Decision:
         """Return what to charge: nothing if a fit is stored, or if one was charged in the same terms."""
-        asked, tau = self.ready.asked, self.spec.tau
+        asked, loss = self.ready.asked, PureLoss(self.spec.tau)
         if state.answers(QUESTION):
-            return Decision(Plan(state, tau, (), {}, None), ())
-        begun = begun_before(asked, state, {"asked": self._request}, tau=tau)
+            return Decision(Plan(state, loss, (), {}, None), ())
+        begun = begun_before(asked, state, {"asked": self._request}, loss=loss)
         if begun:
-            return Decision(self.attempt.unless_in_progress(Plan(state, tau, (), {}, None, begun=begun)), ())
-        accountant, spent = Accountant(self.checked_table.model), spend_of(state)
-        cost = accountant.cost_of((asked.query,), tau=tau, spent=spent, budget=state.budget)
-        planned = self.attempt.unless_in_progress(Plan(state, tau, (asked,), {}, cost))
+            return Decision(self.attempt.unless_in_progress(Plan(state, loss, (), {}, None, begun=begun)), ())
+        accountant, spent = accountant_for(self.checked_table.model, state.promise), spend_of(state)
+        if isinstance(accountant, Accountant):
+            cost = accountant.cost_of((asked.query,), tau=self.spec.tau, spent=spent, budget=state.budget)
+        else:
+            cost = accountant.cost_of_loss((asked.query,), loss, spent=spent, budget=state.budget)
+        planned = self.attempt.unless_in_progress(Plan(state, loss, (asked,), {}, cost))
         return Decision(
             planned, planned.to_charge(lambda _: {"asked": self._request}, {**self.terms, **self.ready.kept})
         )
@@ -167,7 +177,8 @@ class PrivateFitWork(Work[Fit]):
     def drawn(self, decision: Decision, charged: Charged) -> Fit:
         """Draw the noisy numbers, and learn the model from them."""
         model = self.ready.taught(self._noise.release(self.ready.values))
-        total = Accountant(model).leaked(decision.plan.spend)
+        state = decision.plan.state
+        total = accountant_for(model, state.promise).leaked(decision.plan.spend, state.budget)
         return Fit(
             model=model,
             dataset=self.dataset,
@@ -179,6 +190,7 @@ class PrivateFitWork(Work[Fit]):
             entry=charged.entry,
             head=charged.head,
             by=self.terms.get("by"),
+            delta=None if state.promise is None else state.promise["delta"],
         )
 
     def stored(self, body: Mapping[str, Any]) -> Fit:
@@ -208,5 +220,5 @@ def _given_again(fit: Fit, spec: PrivateFitSpec, account: Account) -> Fit:
             "learnt"
         )
     state = account.state()
-    total = Accountant(fit.model).leaked(spend_of(state))
+    total = accountant_for(fit.model, state.promise).leaked(spend_of(state), state.budget)
     return replace(fit, epsilon_total=total, epsilon_remaining=remaining(state.budget, total), reused=True)

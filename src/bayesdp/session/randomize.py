@@ -12,12 +12,14 @@ from bayesdp.errors import FrameError, LedgerError, QueryError, RecordsError
 from bayesdp.frames.boolean_columns import TRUTH, boolean_column
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.ledger import Account, State
+from bayesdp.losses import PureLoss
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Accountant, spend_of
+from bayesdp.session.accounting import spend_of
+from bayesdp.session.approximate_accounting import ApproximateAccountant
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.plan import Plan, Target, begun_before
+from bayesdp.session.plan import AnyAccountant, Plan, Target, begun_before
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.retries import Attempt
@@ -31,6 +33,7 @@ class Randomized(Stored):
     """A column of true and false, each kept or flipped by chance, and what it cost.
 
     column: None in a session's history: the ledger does not keep it.
+    delta:  the δ of the account, if it promises (ε, δ); `epsilon_total` is then the ε used so far at this δ.
     """
 
     subject: str
@@ -43,14 +46,16 @@ class Randomized(Stored):
     entry: int
     head: str
     column: Any = field(default=None, compare=False)
+    delta: float | None = None
 
     kind: ClassVar[str] = "randomized"
     passing: ClassVar[frozenset[str]] = frozenset({"column"})
+    added: ClassVar[frozenset[str]] = frozenset({"delta"})
 
     @classmethod
     def _recognised(cls, body: Mapping[str, Any]) -> bool:
         """Whether it is one: the first version did not write its kind, and then it is known by its entries."""
-        return super()._recognised(body) or ("kind" not in body and set(cls._stored_names()) <= set(body))
+        return super()._recognised(body) or ("kind" not in body and set(cls._stored_names()) - cls.added <= set(body))
 
     @property
     def about(self) -> str:
@@ -71,7 +76,9 @@ class Randomized(Stored):
                 f"{shown_below(self.tau)}).",
                 f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = "
                 f"{shown_above(self.epsilon_total)} in all (theorem {self.theorem}); remaining: {left}.",
-                f"With that, {shown_odds(self.epsilon_total)}.",
+                f"With that, {shown_odds(self.epsilon_total)}."
+                if self.delta is None
+                else f"That is the ε used so far at the account's δ = {shown_above(self.delta)}.",
                 "The column is in `column`." if self.column is not None else "The ledger does not keep the column.",
             )
         ]
@@ -80,7 +87,7 @@ class Randomized(Stored):
 def randomize(
     frame: object,
     checked_table: CheckedTable,
-    accountant: Accountant,
+    accountant: AnyAccountant,
     account: Account,
     target: Target,
     terms: Mapping[str, Any],
@@ -112,7 +119,7 @@ class Randomizing(Work[Randomized]):
     subject: str
     asked: PreparedQuery
     truths: Any
-    accountant: Accountant
+    accountant: AnyAccountant
     target: Target
     terms: Mapping[str, Any]
     attempt: Attempt
@@ -126,11 +133,16 @@ class Randomizing(Work[Randomized]):
         """Return what to charge: nothing if the column was charged in the same terms, and never drawn."""
         begun = begun_before(self.asked, state, {"asked": self.target.to_dict()})
         if begun:
-            return Decision(self.attempt.unless_in_progress(Plan(state, 0.0, (), {}, None, begun=begun)), ())
+            return Decision(self.attempt.unless_in_progress(Plan(state, PureLoss(0.0), (), {}, None, begun=begun)), ())
         spent, epsilon = spend_of(state), self.target.epsilon or 0.0
-        cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
+        if isinstance(self.accountant, ApproximateAccountant):
+            (cost,) = self.accountant.offers(
+                (self.asked.query,), epsilon=epsilon, share=None, noise="laplace", spent=spent, budget=state.budget
+            )
+        else:
+            cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
-        planned = Plan(state, cost.tau, (self.asked,), {}, cost)
+        planned = Plan(state, cost.loss, (self.asked,), {}, cost)
         terms = {**self.terms, "randomized": self.subject}
         return Decision(planned, planned.to_charge(lambda _: {"asked": self.target.to_dict()}, terms))
 
@@ -145,6 +157,7 @@ class Randomizing(Work[Randomized]):
             entry=charged.entry,
             head=charged.head,
             column=mechanism.release_column(self.truths, TRUTH),
+            delta=None if decision.plan.state.promise is None else decision.plan.state.promise["delta"],
         )
 
     def stored(self, body: Mapping[str, Any]) -> Randomized:

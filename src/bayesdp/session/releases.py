@@ -33,7 +33,9 @@ class Releases(tuple[Kind, ...], Displayed):
 
 
 def _spent(release: StoredRelease) -> str:
-    return release.spent if isinstance(release, Answer) and release.loss is not None else shown_below(release.tau)
+    if isinstance(release, Answer):
+        return shown_below(release.tau) if release.loss is None else release.spent
+    return release.charged if isinstance(release, Recorded) else shown_below(release.tau)
 
 
 def release_stored(body: object) -> StoredRelease:

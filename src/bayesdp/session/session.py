@@ -6,12 +6,13 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
@@ -23,15 +24,18 @@ from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Check, Ledger, State, default_ledger
+from bayesdp.losses import Loss, Neighbours
 from bayesdp.models import AnyOf, Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_remaining
-from bayesdp.session.accounting import Accountant, check_credibility, remaining, spend_of
+from bayesdp.session.accounting import check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.answering import EXTENT, Answering
 from bayesdp.session.answers import Answers
+from bayesdp.session.approximate_accounting import ApproximateAccountant, NoiseKind, accountant_for
 from bayesdp.session.charging import carry_out
+from bayesdp.session.delta_words import MEANING
 from bayesdp.session.discretion import discreetly
 from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Target, plan
@@ -41,7 +45,7 @@ from bayesdp.session.private_fit import Fit, first_fit, learn
 from bayesdp.session.private_fit_spec import QUESTION, Within, private_fit_spec
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
-from bayesdp.session.record import Neighbours, Recorded, record
+from bayesdp.session.record import Recorded, record
 from bayesdp.session.releases import Releases, StoredRelease, release_stored
 from bayesdp.session.retries import Attempt, with_retries
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
@@ -63,6 +67,10 @@ class Session(Displayed):
              know that two names are one table.
     epsilon: the budget. The first release writes it into the ledger with the model and a description of the table, and
              opening the data set again does not change it: `bayesdp budget lower` and `raise` do.
+    delta:   the δ of an account that promises (ε, δ), such as 1e-6: releases may have Gaussian noise, and what many of
+             them cost grows with the square root of their number (docs/theory/accounting.md). It is fixed when the
+             account is opened, for its whole life; None opens an account that promises ε alone, and goes on with an
+             account as it was opened.
     ledger:  a SQLite file or URL, or a PostgreSQL URL; by default the user's own (`bayesdp.ledger.default_ledger`).
     missing: "error" or "drop"; by default as the model was fitted.
     accept:  why releases are made although the model's diagnosis says "violated"; without a reason they are refused.
@@ -93,6 +101,7 @@ class Session(Displayed):
         *,
         dataset: str,
         epsilon: float | None = None,
+        delta: float | None = None,
         ledger: str | Path | Ledger | None = None,
         missing: Missing | None = None,
         accept: str | None = None,
@@ -109,6 +118,9 @@ class Session(Displayed):
         model = model.at_any_length() if growing else model
         named = column_names("public", public)
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
+        loss = None
+        if delta is not None:
+            loss = {"definition": "approximate", "delta": validation.probability("delta", delta)}
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
         self._accept = None if accept is None else _reason(accept)
@@ -121,6 +133,8 @@ class Session(Displayed):
             _check_alone(model)
             self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
             self._credibility = self._credibility_of(model, credibility)
+            if loss is not None and self._credibility is not None:
+                _refuse_credibility()
             self._checked_table = self._discreetly(lambda: CheckedTable.of(frame, model, missing, growing=growing))
             check_nameable(named, self._checked_table.table, self._checked_table.model_columns)
             self._checked_table = self._checking(self._checked_table.model_columns, self._checked_table.checked)
@@ -133,7 +147,11 @@ class Session(Displayed):
                 at_once=False,
                 separate_because=separate_because,
                 public=named,
+                loss=loss,
             )
+            self._promise = self._account.promise
+            if self._promise is not None:
+                self._check_promise(self._promise)
             self._checked_table = replace(self._checked_table, public=frozenset(self._account.public))
             self._dataset, self._place = self._account.dataset, self._ledger.name
             self._take_over(first_fit(self._account.answers(QUESTION)))
@@ -173,9 +191,11 @@ class Session(Displayed):
                 f"the model was learnt by a release that the account of {self._dataset!r} does not know: what that "
                 "release told would not be accounted for. Use the ledger and the data set it was learnt with"
             )
-        self._model = self._model if fit is None else replace(fit.model, diagnosis=self._model.diagnosis)
+        known = self._model if fit is None else fit.model
+        known = known if self._promise is None else known.opened_as  # the limits are those of what was assumed first
+        self._model = known if known is self._model else replace(known, diagnosis=self._model.diagnosis)
         self._checked_table = replace(self._checked_table, model=self._model)
-        self._accountant = Accountant(self._model, self._credibility)
+        self._accountant = accountant_for(self._model, self._promise, self._credibility)
         self._facts = self._facts_of(self._model)
 
     @property
@@ -185,7 +205,15 @@ class Session(Displayed):
 
     def _leaked(self, state: State) -> float:
         """Return the leakage of everything charged in a state of the account."""
-        return self._accountant.leaked(spend_of(state))
+        return self._accountant.leaked(spend_of(state), state.budget)
+
+    def _check_promise(self, promise: Mapping[str, Any]) -> None:
+        """Refuse a promise that no release can keep, before the account is opened."""
+        if self._credibility is not None:
+            _refuse_credibility()
+        accountant = accountant_for(self._model, promise)
+        assert isinstance(accountant, ApproximateAccountant)
+        accountant.limits(self._account.state().budget)
 
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
@@ -259,6 +287,11 @@ class Session(Displayed):
         return self._account.public
 
     @property
+    def delta(self) -> float | None:
+        """The δ of the account; None if it promises ε alone."""
+        return None if self._promise is None else float(self._promise["delta"])
+
+    @property
     def budget(self) -> float:
         """The budget in force, as the ledger has it."""
         return self._account.state().budget
@@ -283,12 +316,17 @@ class Session(Displayed):
         try:
             state = self._account.state()
             total = self._leaked(state)
+            used = (
+                "ε leaked" if self._promise is None else f"ε used so far at δ = {shown_above(self._promise['delta'])}"
+            )
             known += [
-                ("ε leaked", shown_above(total)),
+                (used, shown_above(total)),
                 ("ε remaining", shown_remaining(remaining(state.budget, total), state.budget)),
                 ("budget", f"{state.budget:g}"),
                 ("charged so far", counted(state.charges, "release")),
             ]
+            if self._promise is not None:
+                known.append(("what δ means", MEANING))
         except LedgerError as error:
             known.append(("account", str(error)))
         return [[PrintedTable(["session", ""], [*known, ("ledger", self._place)])]]
@@ -316,6 +354,8 @@ class Session(Displayed):
         alpha: float | None = None,
         beta: float = BETA,
         accept: str | None = None,
+        share: float | None = None,
+        noise: NoiseKind | None = None,
     ) -> Answer:
         """Answer a question with noise, and charge for it.
 
@@ -323,7 +363,13 @@ class Session(Displayed):
         that much with probability at most `beta`. A question that has been answered at least as well returns the stored
         answer at no cost.
 
+        In an account that promises (ε, δ), `epsilon` is by how much the ε used so far may rise, and the noise is
+        discrete Laplace or Gaussian noise, whichever errs less.
+
         accept: why it is released although the diagnosis is "violated"; by default the reason given to the session.
+        share:  which share of the limit of such an account the release takes, instead of ε or α: with 0.01, a hundred
+                answers fit.
+        noise:  insist on "laplace" or "gaussian".
 
         Raises BudgetError if the budget does not allow it, QueryError for a question the model does not describe,
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
@@ -333,7 +379,9 @@ class Session(Displayed):
             raise InvalidInputError(
                 f"{query.description} has one answer a part: release_by returns them, and so does release_all"
             )
-        return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)[0]
+        return self.release_all(
+            [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
+        )[0]
 
     def release_by(
         self,
@@ -343,11 +391,13 @@ class Session(Displayed):
         alpha: float | None = None,
         beta: float = BETA,
         accept: str | None = None,
+        share: float | None = None,
+        noise: NoiseKind | None = None,
     ) -> Answers:
         """Answer a question for each of its parts (`by=`, `by_cells=`) with noise, in one scan and one charge.
 
-        As `release`, with its `alpha` and `beta`; `epsilon` is what the release may cost about each part. The parts are
-        independent of one another, so a record meets only the answer about its own.
+        As `release`, with its `alpha`, `beta` and `noise`; `epsilon` or `share` is what the release may cost about each
+        part. The parts are independent of one another, so a record meets only the answer about its own.
 
         Raises as `release` does, and InvalidInputError for a question without parts.
         """
@@ -358,7 +408,9 @@ class Session(Displayed):
                 + " and "
                 + param("by_cells", like="[...]")
             )
-        answers = self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)
+        answers = self.release_all(
+            [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
+        )
         return Answers(query.by, answers)
 
     def release_all(
@@ -369,13 +421,16 @@ class Session(Displayed):
         alpha: float | None = None,
         beta: float = BETA,
         accept: str | None = None,
+        share: float | None = None,
+        noise: NoiseKind | None = None,
     ) -> Releases[Answer]:
         """Answer several questions in one scan and one charge, all or nothing.
 
-        `epsilon` is for all of them together, and they share one τ; `alpha` and `beta` are for each of them. A question
+        `epsilon` or `share` is for all of them together, and they have one loss each, as large as the others';
+        `alpha` and `beta` are for each of them. A question
         by parts has an answer for each of its parts, in their order, and only those about one part share an ε.
         """
-        target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
+        target, terms = Target.of(epsilon, alpha, beta, share, noise), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
         columns = self._discreetly(lambda: self._checked_table.columns_read(wanted))
         release = partial(self._release, wanted, target, terms)
@@ -420,17 +475,24 @@ class Session(Displayed):
         return {**diagnosis.brief, "verdict": elsewhere}
 
     def preview(
-        self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
+        self,
+        query: Query,
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        beta: float = BETA,
+        share: float | None = None,
+        noise: NoiseKind | None = None,
     ) -> Preview:
         """Say what a release of `query` would cost and how accurate it would be. Nothing is charged.
 
-        `epsilon`, `alpha` and `beta` are those of `release`, and so is what it raises.
+        `epsilon`, `alpha`, `beta`, `share` and `noise` are those of `release`, and so is what it raises.
 
         Only the number of records is read, and public columns: how many records pass a public filter, or are in a
         part. What depends on more is None. Of several parts it is the preview of the one whose answer would be least
         accurate.
         """
-        target = Target.of(epsilon, alpha, beta)
+        target = Target.of(epsilon, alpha, beta, share, noise)
 
         def previewed(attempt: Attempt) -> Preview:
             asked = self._checked_table.asked([query], attempt.bits, unread=True)
@@ -513,9 +575,10 @@ class Session(Displayed):
     def record(
         self,
         *,
-        tau: float,
+        tau: float | None = None,
+        loss: Loss | None = None,
         what: str,
-        neighbours: Neighbours = "replace",
+        neighbours: Neighbours | None = None,
         definition: str = "pure",
         column: str | None = None,
         published: bool = False,
@@ -527,16 +590,27 @@ class Session(Displayed):
         word, which the ledger keeps. It must depend on no private column but those the model describes.
 
         tau:        its ordinary differential privacy.      what: what is released, in a line for the ledger.
-        neighbours: which data sets its τ compares: "replace", one record has another value; or "add-remove", there is a
-                    record more or less. The second is charged double: to replace a record is to remove and to add one.
-        definition: "pure". Anything else, such as (ε, δ), zCDP or Gaussian noise, is refused.
+        loss:       or its loss: a `PureLoss`, an `ApproximateLoss` (τ, δ) or a `ConcentratedLoss` ρ. Only an account
+                    that promises (ε, δ) takes the last two. A tenth of its δ is set aside for those of such releases.
+        neighbours: which data sets its loss compares: "replace", one record has another value; or "add-remove", there
+                    is a record more or less, as in most libraries. To replace a record is to remove and to add one: τ
+                    is charged double, δ times 1 + e^τ, ρ four times. Without it a τ is for "replace", and a loss is
+                    refused.
+        definition: "pure".
         column:     what it is about, for a model that does not name its column.
         published:  it is out already: it is charged even if the budget does not allow it.
         accept:     as for `release`.
 
-        Raises InvalidInputError for what is not pure, BudgetError if the budget does not allow it; then nothing is
-        charged.
+        Raises InvalidInputError for what the account cannot take, BudgetError if the budget does not allow it; then
+        nothing is charged.
         """
+        if tau is not None and loss is None and neighbours is None:
+            warnings.warn(
+                'record(tau=...) without neighbours= is for neighbours="replace"; say so, or "add-remove", as in most '
+                "libraries: it will be required",
+                DeprecationWarning,
+                stacklevel=2,
+            )
         if column is not None:
             self._checked_table.check_private(column)
         terms = {**self._terms(accept), **self._reached}
@@ -546,6 +620,7 @@ class Session(Displayed):
                 self._account,
                 terms,
                 tau=tau,
+                loss=loss,
                 what=what,
                 neighbours=neighbours,
                 definition=definition,
@@ -572,6 +647,13 @@ class Session(Displayed):
             "notes": tuple(dict.fromkeys(notes)),
             "unchecked": model.unchecked,
         }
+
+
+def _refuse_credibility() -> NoReturn:
+    raise InvalidInputError(
+        "a promise of (epsilon, delta) is about the model as it stands; a credibility is for accounts that promise "
+        "epsilon alone. Leave one of the two out"
+    )
 
 
 _GROWING = (

@@ -11,8 +11,10 @@ from bayesdp._support.validation import escaped
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
 from bayesdp.rounding import shown_above, shown_below, shown_odds
+from bayesdp.session.delta_words import MEANING, factor_and_delta, guessed_right, number_left
 from bayesdp.session.pages import Block, Code, Listed, Page, Text, Verbatim, html_opening, markdown_opening
 from bayesdp.session.proofs import proof_names
+from bayesdp.theorems.approximate import LIFT
 
 if TYPE_CHECKING:
     from bayesdp.session.answer import Answer
@@ -27,7 +29,11 @@ _OPENINGS = {".html": html_opening(TITLE), ".md": markdown_opening(TITLE)}
 _LARGEST_LOG = 700.0
 
 _ADDING, _SELECTING = "discrete Laplace sampler", "noisy max, which selects among candidates,"
+_ADDING_GAUSSIAN = "discrete Gaussian sampler"
 """What draws noise, in OpenDP's words."""
+
+_ACCOUNT = "docs/theory/accounting.md"
+"""The proof of what accounts promise that promise (ε, δ)."""
 
 
 def statement(answer: Answer) -> Page:
@@ -85,8 +91,9 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         *exactly,
         ("Accuracy", f"off by less than {answer.off_by}"),
         ("Cost of this release", f"ε = {shown_above(answer.epsilon)} ({answer.spent})"),
-        ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}"),
+        ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}{_at(answer)}"),
         ("Remaining budget", f"ε = {answer.left}"),
+        *_promised(answer),
         *_believed(answer),
         ("Verdict on the model", answer.verdict),
         ("Released", f"{answer.timestamp}, by {answer.by or '(responsible person not named)'}"),
@@ -101,7 +108,39 @@ def _believed(answer: Answer) -> list[tuple[str, str]]:
     return [("Credibility", f"{shown_below(100 * answer.credibility)} % of the models that the data leave possible")]
 
 
+def _at(answer: Answer) -> str:
+    return "" if answer.delta is None else f" at δ = {shown_above(answer.delta)}"
+
+
+def _promised(answer: Answer) -> list[tuple[str, str]]:
+    if answer.delta is None:
+        return []
+    left = number_left(answer.further_answers).strip()
+    return [
+        ("Promise of the account", f"ε = {shown_above(answer.promised)} with δ = {shown_above(answer.delta)}"),
+        *([("More answers", left)] if left else []),
+    ]
+
+
+def _learned_with_delta(answer: Answer, delta: float) -> list[Block]:
+    """Return the promise of an account that promises (ε, δ), and what its δ means and does not mean."""
+    epsilon = answer.promised
+    denied = "The data contradict the assumption, so nothing is proven about them. Were the assumption true: "
+    worst = f" The guarantee covers {answer.scope}."
+    return [
+        f"{denied if answer.denied else ''}For every attacker whom the guarantee covers, and whichever answers are "
+        "named beforehand, everything that is ever released in this account makes them at most "
+        f"{factor_and_delta(epsilon, delta)}. So {guessed_right(epsilon, delta)}.",
+        MEANING,
+        f"This promise was fixed when the account was opened. What has been used so far, ε = "
+        f"{shown_above(answer.epsilon_total)}, is the ε that the releases so far could have promised at the same δ.",
+        f"What is protected is {answer.protects}.{worst}",
+    ]
+
+
 def _learned(answer: Answer) -> list[Block]:
+    if answer.delta is not None:
+        return _learned_with_delta(answer, answer.delta)
     total = answer.epsilon_total
     factor = f"e^ε = {shown_above(exp(total), 4)}" if total < _LARGEST_LOG else "e^ε, beyond any meaning"
     worst = f" The worst case found: {answer.worst_case}." if answer.worst_case else ""
@@ -124,8 +163,7 @@ def _assumptions(answer: Answer) -> list[Block]:
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
         "The number of records is public, and every release of the data set is in this ledger; of those that were made "
         "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
-        f"The noise was drawn by OpenDP's {_SELECTING if answer.query.thresholds else _ADDING}; the operating system "
-        "seeds its generator.",
+        f"The noise was drawn by OpenDP's {_sampler(answer)}; the operating system seeds its generator.",
         *([f"{answer.believed}."] if answer.believed else []),
         *answer.notes,
     ]
@@ -143,6 +181,12 @@ def _assumptions(answer: Answer) -> list[Block]:
     if answer.parameters is None:
         return [Listed(listed, ordered=True)]
     return [Listed(listed, ordered=True), "The parameters of the first assumption:", Verbatim(answer.parameters)]
+
+
+def _sampler(answer: Answer) -> str:
+    if answer.query.thresholds:
+        return _SELECTING
+    return _ADDING_GAUSSIAN if answer.noise_kind == "gaussian" else _ADDING
 
 
 def _tested(answer: Answer) -> list[Block]:
@@ -172,9 +216,17 @@ def _if_the_assumption_is_wrong(answer: Answer) -> list[Block]:
 
 
 def _proof(answer: Answer) -> Text:
-    theorem = ("Theorem ", Code(answer.theorem), ", proven in ", Code(answer.proof))
+    theorem: tuple[str | Code, ...] = ("Theorem ", Code(answer.theorem), ", proven in ", Code(answer.proof))
     ours = [name for name in proof_names() if answer.proof == f"docs/theory/{name}.md"]
+    if answer.delta is not None:
+        theorem = (*theorem, "; how it gives δ, and what an account promises, in ", Code(LIFT), " and ", Code(_ACCOUNT))
     return (*theorem, "; ", Code(f"bayesdp proof {ours[0]}"), " prints that page.") if ours else (*theorem, ".")
+
+
+def _judged(answer: Answer) -> str:
+    if answer.delta is None:
+        return f"ε = {shown_above(answer.epsilon_total)}"
+    return f"ε = {shown_above(answer.promised)} with δ = {shown_above(answer.delta)}"
 
 
 def _checks(answer: Answer) -> list[Block]:
@@ -186,7 +238,7 @@ def _checks(answer: Answer) -> list[Block]:
                     Code("bayesdp diagnose"),
                     " shows what the data say about it, where there is a test for it.",
                 ),
-                f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
+                f"The data-protection officer: is {_judged(answer)} acceptable? What it protects "
                 f"is {answer.protects}: a person with more records than that is protected less.",
                 (
                     "The auditor: ",

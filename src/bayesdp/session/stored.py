@@ -24,10 +24,12 @@ class Stored(Displayed, Document):
     kind: ClassVar[str]
     schema: ClassVar[int] = 1
     passing: ClassVar[frozenset[str]] = frozenset()
+    added: ClassVar[frozenset[str]] = frozenset()
+    """The fields that older documents lack, and that are left out where they are None."""
 
     epsilon: float
     epsilon_total: float
-    tau: float
+    tau: float | None
     entry: int
 
     @property
@@ -47,7 +49,8 @@ class Stored(Displayed, Document):
             return None
         try:
             read = documents.checked(body, cls.kind, cls.schema)
-            return cls(**cls._read({name: read[name] for name in cls._stored_names()}))
+            names = [name for name in cls._stored_names() if name in read or name not in cls.added]
+            return cls(**cls._read({name: read[name] for name in names}))
         except (InvalidInputError, LookupError, TypeError) as error:
             raise LedgerError(
                 f"the ledger is damaged, or newer: what is {cls.kind} cannot be read ({error}); verify it"
@@ -68,5 +71,9 @@ class Stored(Displayed, Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the ledger keeps."""
-        entries = {name: getattr(self, name) for name in self._stored_names()}
+        entries = {
+            name: getattr(self, name)
+            for name in self._stored_names()
+            if name not in self.added or getattr(self, name) is not None
+        }
         return {"kind": self.kind, "schema": self.schema, **entries}
