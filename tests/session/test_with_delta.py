@@ -275,7 +275,7 @@ def test_shares_are_refused_once_pure_releases_passed_the_limit(tmp_path: Path) 
         session.release(ON, epsilon=1.5)
         for asked in ({"share": 0.001}, {"epsilon": 0.1, "noise": "gaussian"}):
             with pytest.raises(CalibrationError, match="passed the limit"):
-                session.release(OFF, **asked)  # type: ignore[arg-type]
+                session.release(OFF, **asked)
         assert session.release(OFF, epsilon=session.remaining).noise_kind == "laplace"
         assert session.leaked <= 2.0
 
@@ -410,7 +410,7 @@ def test_a_budget_lowered_to_almost_nothing_is_shown_and_allows_nothing(tmp_path
         assert session.remaining == 0.0
         for asked in ({"share": 0.5}, {"epsilon": 1e-9}, {"alpha": 1e4}):
             with pytest.raises((BudgetError, CalibrationError)):
-                session.release(OFF, **asked)
+                session.release(OFF, **asked)  # type: ignore[arg-type]
 
 
 def test_a_promise_that_no_release_can_keep_opens_no_account(tmp_path: Path) -> None:
