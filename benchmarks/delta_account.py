@@ -48,7 +48,7 @@ def deviations(number: int) -> tuple[float, float, float]:
 def times(folder: Path, **asked: Any) -> Iterator[float]:
     """Yield how long each release takes, of as many different questions."""
     frame = polars.DataFrame({"t": range(2000), "on": [t % 2 for t in range(2000)]})
-    promise = {"epsilon": EPSILON, **({} if "share" not in asked else {"delta": DELTA})}
+    promise: dict[str, Any] = {"epsilon": EPSILON, **({} if "share" not in asked else {"delta": DELTA})}
     name = "-".join(map(str, asked.values()))
     with Session(frame, CHAIN, dataset=name, ledger=folder / f"{name}.db", public=["t"], **promise) as session:
         for number in range(RELEASES):

@@ -146,7 +146,7 @@ def test_independent_parts_have_the_limit_each() -> None:
 def test_a_model_without_a_theorem_that_lifts_is_refused() -> None:
     frozen = MarkovChain([[1.0, 0.0], [0.0, 1.0]], start="any")
     with pytest.raises((NoTheoremAppliesError, CalibrationError)):
-        ApproximateAccountant(frozen, 1e-6).limits(1.0)
+        ApproximateAccountant(frozen, 1e-6).check(1.0)
 
 
 def test_losses_without_a_rho_are_refused() -> None:

@@ -275,7 +275,7 @@ def test_shares_are_refused_once_pure_releases_passed_the_limit(tmp_path: Path) 
         session.release(ON, epsilon=1.5)
         for asked in ({"share": 0.001}, {"epsilon": 0.1, "noise": "gaussian"}):
             with pytest.raises(CalibrationError, match="passed the limit"):
-                session.release(OFF, **asked)  # type: ignore[arg-type]
+                session.release(OFF, **asked)
         assert session.release(OFF, epsilon=session.remaining).noise_kind == "laplace"
         assert session.leaked <= 2.0
 
@@ -398,6 +398,26 @@ def test_lowering_and_raising_the_budget_moves_the_limit(tmp_path: Path) -> None
         ledger.raise_budget("switch", 2.0, reason="a mistake")
     with opened(tmp_path) as session:
         assert session.release(OFF, share=0.4).epsilon_promised == 2.0
+
+
+def test_a_budget_lowered_to_almost_nothing_is_shown_and_allows_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        session.release(ON, share=0.1)
+    with Ledger(tmp_path / "budget.db") as ledger:
+        ledger.lower("switch", 1e-300)
+    assert str(overview(tmp_path / "budget.db", None))
+    with opened(tmp_path) as session:
+        assert session.remaining == 0.0
+        for asked in ({"share": 0.5}, {"epsilon": 1e-9}, {"alpha": 1e4}):
+            with pytest.raises((BudgetError, CalibrationError)):
+                session.release(OFF, **asked)  # type: ignore[arg-type]
+
+
+def test_a_promise_that_no_release_can_keep_opens_no_account(tmp_path: Path) -> None:
+    with pytest.raises(CalibrationError, match="no theorem that holds for every mechanism"):
+        opened(tmp_path, epsilon=1e-300, delta=1e-300)
+    with Ledger(tmp_path / "budget.db") as ledger:
+        assert ledger.datasets() == ()
 
 
 def test_a_lost_gaussian_charge_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

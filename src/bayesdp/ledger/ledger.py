@@ -394,6 +394,11 @@ class Account:
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the account was open when it was looked up, or was opened here."""
+        return self._opening is None
+
     def open(self) -> State:
         """Open the account now, without a charge; `LedgerError` if it is open already."""
         with self._ledger._store(write=True) as store:

@@ -118,7 +118,7 @@ class ApproximateAccountant:
         return None
 
     def limits(self, epsilon: float) -> Limits:
-        """Return the limits of a promise; CalibrationError if the promise is too small for any release.
+        """Return the limits of a promise, zero if it is too small for any release.
 
         The ρ is the largest found with (δ(ρ, τ) + reserve)·(e^ε − 1)/(e^τ − 1) ≤ δ, where δ(ρ, τ) is that of a ρ-zCDP
         mechanism and τ the largest with a proven ε.
@@ -127,6 +127,13 @@ class ApproximateAccountant:
             _bounded(self._limits)
             self._limits[epsilon] = self._limits_of(epsilon)
         return self._limits[epsilon]
+
+    def check(self, epsilon: float) -> None:
+        """Refuse a promise that no release can keep: CalibrationError, or NoTheoremAppliesError if none is proven."""
+        if not self.limits(epsilon).rho:
+            raise CalibrationError(
+                f"no theorem that holds for every mechanism reaches epsilon = {epsilon:g} with delta = {self.delta:g}"
+            )
 
     def leaked(self, spent: Spend, budget: float = math.inf) -> float:
         """Return the ε used so far: at the δ of the account, or without any if everything was pure; 0 if nothing was.
@@ -282,10 +289,7 @@ class ApproximateAccountant:
 
     def _largest_each(self, standing: tuple[Query, ...], spent: Spend, target: float) -> float:
         """Return the largest ρ of each query with which the records they touch stay within a promise; 0 if none."""
-        try:
-            limits = self.limits(target)
-        except CalibrationError:
-            return 0.0
+        limits = self.limits(target)
         before = self._met(spent, standing)
         if before.delta > limits.delta:
             return 0.0
@@ -393,12 +397,8 @@ class ApproximateAccountant:
         tau = min(largest)
         allowed = allowed_delta(self.delta, self._epsilon(tau)[0], tau) if tau > 0 else 0.0
         rho = largest_rho(tau, _rest(allowed)) if _rest(allowed) > 0 else 0.0
-        if rho <= 0:
-            raise CalibrationError(
-                f"no theorem that holds for every mechanism reaches epsilon = {epsilon:g} with delta = {self.delta:g}"
-            )
-        if self._epsilon(tau)[0] > epsilon:
-            raise CalibrationError(f"the limit for epsilon = {epsilon:g} cannot be certified; ask for another epsilon")
+        if rho <= 0 or self._epsilon(tau)[0] > epsilon:
+            return Limits(0.0, 0.0, 0.0)
         return Limits(tau, rho, _reserved(allowed))
 
     @cached_property

@@ -213,7 +213,8 @@ class Session(Displayed):
             _refuse_credibility()
         accountant = accountant_for(self._model, promise)
         assert isinstance(accountant, ApproximateAccountant)
-        accountant.limits(self._account.state().budget)
+        if not self._account.is_open:
+            accountant.check(self._account.state().budget)
 
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
