@@ -175,6 +175,7 @@ def _told(case: Surface, ledger: Path, credibility: float | None = None) -> dict
         assert session.model.identity == used.identity, "what is calibrated is what the session uses"
         seen = session.preview(case.query, epsilon=1.0)
         assert seen.scale is not None
+        assert seen.tau is not None
         answer = session.release(case.query, epsilon=1.0)
     return reported | {"preview": (seen.tau, seen.scale), "release": (answer.tau, answer.scale)}
 

@@ -25,6 +25,7 @@ def test_from_the_accuracy(session: Session, alpha: float) -> None:
     foretold = session.preview(ACTIVE, alpha=alpha, beta=0.1)
     assert foretold.alpha is not None
     assert foretold.alpha <= alpha
+    assert foretold.tau is not None
     slightly_less = DiscreteLaplace(1 / (foretold.tau * 0.999)).alpha(0.1)
     assert slightly_less > alpha or slightly_less == pytest.approx(alpha)
     if foretold.epsilon_total <= 2:

@@ -21,7 +21,7 @@ from bayesdp.session.parts import everywhere, merged
 from bayesdp.theorems.spend import Release, Spend
 
 if TYPE_CHECKING:
-    from bayesdp.session.accounting import Accountant
+    from bayesdp.session.plan import AnyAccountant
 
 __all__ = ["budget_chart", "plot_budget"]
 
@@ -41,13 +41,13 @@ _END = 0.5
 _NOTHING: Spend = ()
 
 
-def plot_budget(accounts: Sequence[Account], accountants: Mapping[str, Accountant], path: str | Path) -> Path:
+def plot_budget(accounts: Sequence[Account], accountants: Mapping[str, AnyAccountant], path: str | Path) -> Path:
     """Draw accounts and return the path; raises as `budget_chart` and `plotting.drawing.save` do."""
     check_place(path)
     return save(budget_chart(accounts, accountants), path)
 
 
-def budget_chart(accounts: Sequence[Account], accountants: Mapping[str, Accountant]) -> Chart:
+def budget_chart(accounts: Sequence[Account], accountants: Mapping[str, AnyAccountant]) -> Chart:
     """Return a panel for each data set, the least remaining budget first: the total ε over its releases.
 
     accountants: by data set, to compute the total ε of each part. Raises InvalidInputError without an account.
@@ -91,7 +91,7 @@ def _source(account: Account) -> str:
     return f"{taken}; for {100 * account['credibility']:g} % of the models that the data leave possible"
 
 
-def _panel(account: Account, accountant: Accountant | None, *, titled_panel: bool) -> Panel:
+def _panel(account: Account, accountant: AnyAccountant | None, *, titled_panel: bool) -> Panel:
     releases = _together(account["releases"])
     totals = [(float(place), together[0]["epsilon_total"]) for place, together in enumerate(releases, start=1)]
     now = [(float(len(releases)), account["epsilon_total"])]  # a private fit recomputes the total
@@ -129,7 +129,7 @@ def _budget(account: Account, releases: Sequence[Sequence[Made]]) -> Line:
     return Line("budget", steps((*points, last)), _BUDGET, "--", f"budget: {account['budget']:g}")
 
 
-def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[Line]:
+def _parts(releases: Sequence[Sequence[Made]], accountant: AnyAccountant) -> list[Line]:
     """Return the total ε of parts, including the releases about the whole table.
 
     Parts with equal charges share a line; if there are more lines than colours, the largest charges are drawn.
