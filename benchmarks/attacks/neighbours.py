@@ -206,7 +206,7 @@ def _asked(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
         tell("too much", lambda: session.release(pair.query, epsilon=50.0))
         tell("by parts", lambda: session.release_by(BY_PARTS, epsilon=0.25))
         tell("randomize", lambda: session.randomize(epsilon=0.25))
-        tell("record", lambda: session.record(tau=0.01, what="made elsewhere"))
+        tell("record", lambda: session.record(tau=0.01, what="made elsewhere", neighbours="replace"))
         tell("fit", lambda: session.fit(tau=0.01))
     return said
 

@@ -91,7 +91,7 @@ def test_enough_draws_are_made_for_a_rank(credibility: float) -> None:
     assert draws_needed(credibility, least) == least
     assert chosen_rank(credibility, least) >= 1
     if least > 1 and credibility ** (least - 1) > 0.01 * (1 + 1e-12):
-        with pytest.raises(InvalidInputError, match=f"cannot tell whether .* holds; give {least}"):
+        with pytest.raises(InvalidInputError, match=f"too few for a credibility of .*; give at least {least}"):
             draws_needed(credibility, least - 1)
 
 
@@ -105,7 +105,7 @@ def test_a_credibility_is_a_share(credibility: Any) -> None:
 
 
 def test_draws_that_make_no_sense() -> None:
-    with pytest.raises(InvalidInputError, match=r"89 draws cannot tell .* give 90"):
+    with pytest.raises(InvalidInputError, match=r"89 draws are too few .* give at least 90"):
         calibrate(CHAIN, ACTIVE, epsilon=1.0, credibility=0.95, draws=89)
     with pytest.raises(InvalidInputError, match="draws= goes with credibility="):
         calibrate(CHAIN, ACTIVE, epsilon=1.0, draws=500)

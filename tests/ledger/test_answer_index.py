@@ -49,7 +49,7 @@ def filled(ledger: Ledger) -> Account:
 
 
 @given(BODIES, st.lists(TARGETS, min_size=1, max_size=4), st.sets(st.sampled_from(OTHERS)), st.floats(0.05, 0.4))
-def test_the_best_answers_are_as_good_as_all_of_them(
+def test_a_good_answer_is_found_whenever_there_is_one(
     bodies: list[tuple[float, Any]], targets: list[Target], others: set[str], tau: float
 ) -> None:
     asked = ["q", *sorted(others)]
@@ -65,7 +65,7 @@ def test_the_best_answers_are_as_good_as_all_of_them(
         def good(answers: Any, target: Target = target) -> list[float]:
             return [body["tau"] for body in answers if body["tau"] >= tau or target.covered_by(body["asked"], asked)]
 
-        assert max(good(best), default=None) == max(good(every), default=None)
+        assert bool(good(best)) == bool(good(every)), "one is found whenever there is one"
 
 
 @pytest.mark.parametrize(
