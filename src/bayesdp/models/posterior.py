@@ -35,7 +35,7 @@ def draws_needed(credibility: float, draws: int | None, usual: int = DRAWS) -> i
     least = math.ceil(math.log(MONTE_CARLO_RISK) / math.log(credibility))
     if least > _MOST_DRAWS:
         raise InvalidInputError(
-            f"a credibility of {credibility:g} would take {least} draws; the limit is {_MOST_DRAWS}"
+            f"a credibility of {credibility:.15g} would take {least} draws; the limit is {_MOST_DRAWS}"
         )
     least += chosen_rank(credibility, least) < 1  # where the logarithms were rounded
     if draws is None:
