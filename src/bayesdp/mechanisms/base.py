@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss
-from bayesdp.mechanisms.drawing import require_untouched_generator
+from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
+from bayesdp.mechanisms.integers import checked_integers
 
 __all__ = ["IntegerNoise", "Mechanism", "Noise", "Norm", "require_private"]
 
@@ -94,6 +95,20 @@ class IntegerNoise(Noise[int]):
 
         Raises InvalidInputError if there is none.
         """
+
+    @abstractmethod
+    def _opendp(self, scale: float) -> Any:
+        """Return OpenDP's measurement that adds noise of this kind, at a scale, to `dimension` whole numbers."""
+
+    def release(self, values: Sequence[int]) -> tuple[int, ...]:
+        """Return `values` with fresh noise; only the operating system seeds the generator.
+
+        Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
+        within ±2^62, and NoiseError if the noise cannot be drawn.
+        """
+        checked = checked_integers(values, self.dimension)
+        require_untouched_generator()
+        return tuple(by_opendp(lambda: self._opendp(self.scale)(checked)))
 
     @property
     def law(self) -> NoiseLaw:

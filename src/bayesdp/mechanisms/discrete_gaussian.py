@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self, final
@@ -15,8 +14,8 @@ from bayesdp.accuracy import DiscreteGaussian, least_gaussian_scale
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import ConcentratedLoss, Loss
 from bayesdp.mechanisms.base import IntegerNoise, Norm
-from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
-from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, checked_integers
+from bayesdp.mechanisms.drawing import by_opendp
+from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension
 from bayesdp.rounding import up
 
 __all__ = ["DiscreteGaussianMechanism"]
@@ -107,15 +106,8 @@ class DiscreteGaussianMechanism(IntegerNoise):
             low, high = (low, middle) if reached(middle) else (middle, high)
         return ConcentratedLoss(high)
 
-    def release(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Return `values` with fresh noise; only the operating system seeds the generator.
-
-        Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
-        within ±2^62, and NoiseError if the noise cannot be drawn.
-        """
-        checked = checked_integers(values, self.dimension)
-        require_untouched_generator()
-        return tuple(by_opendp(lambda: _measurement(self.scale, self.dimension)(checked)))
+    def _opendp(self, scale: float) -> Any:
+        return _measurement(scale, self.dimension)
 
     def _confirmed_scale(self) -> float:
         """Return a scale, hardly above the smallest, at which OpenDP's own map is at most ρ.
@@ -138,7 +130,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
         moved = math.sqrt(self.squared_sensitivity)
         if Fraction(moved) ** 2 < self.squared_sensitivity:
             moved = up(moved)
-        return float(by_opendp(lambda: _measurement(scale, self.dimension).map(moved)))
+        return float(by_opendp(lambda: self._opendp(scale).map(moved)))
 
 
 def _rho(loss: Loss) -> float:

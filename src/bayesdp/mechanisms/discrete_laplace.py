@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self, final
@@ -13,8 +12,8 @@ from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.mechanisms.base import IntegerNoise, Norm
-from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
-from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, checked_integers
+from bayesdp.mechanisms.drawing import by_opendp
+from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension
 from bayesdp.rounding import float_above, up
 
 __all__ = ["DiscreteLaplaceMechanism"]
@@ -102,15 +101,8 @@ class DiscreteLaplaceMechanism(IntegerNoise):
             low, high = (low, middle) if reached(middle) else (middle, high)
         return PureLoss(high)
 
-    def release(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Return `values` with fresh noise; only the operating system seeds the generator.
-
-        Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
-        within ±2^62, and NoiseError if the noise cannot be drawn.
-        """
-        checked = checked_integers(values, self.dimension)
-        require_untouched_generator()
-        return tuple(by_opendp(lambda: _measurement(self.scale, self.dimension)(checked)))
+    def _opendp(self, scale: float) -> Any:
+        return _measurement(scale, self.dimension)
 
     def _least_scale(self) -> float:
         """Return the smallest scale at which OpenDP's own map is at most τ.
@@ -134,7 +126,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
 
     def _confirmed(self, scale: float) -> float:
-        return float(by_opendp(lambda: _measurement(scale, self.dimension).map(self.sensitivity)))
+        return float(by_opendp(lambda: self._opendp(scale).map(self.sensitivity)))
 
 
 def _tau(loss: Loss) -> float:
