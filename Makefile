@@ -46,7 +46,7 @@ notebooks: $(READY)
 
 # Every benchmark, and one table of what was measured beside its targets; the short form takes a few minutes.
 bench: $(READY)
-	$(BIN)/python tools/bench.py
+	$(BIN)/python tools/bench.py --page
 
 bench-short: $(READY)
 	$(BIN)/python tools/bench.py --short

@@ -1,10 +1,11 @@
 """How often the 95 % point of a posterior lies above the truth: the tables of docs/uncertainty.md and of
 docs/theory/private-fit.md.
 
-python benchmarks/coverage.py [DATA SETS] [correlations | odds | groups]
+python benchmarks/coverage.py [DATA SETS] [correlations | odds | series | groups]
 
 correlations: of groups, estimated from exact moments.
 odds:         of chains, learnt from noisy transition counts (Session.fit), the noise included.
+series:       of series by distance, learnt from noisy sums (Session.fit), the noise included.
 groups:       of groups, learnt from noisy sums of squares and products (Session.fit), the noise included.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +24,10 @@ from bayesdp.frames.groups import group_moments
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt import Learnt, sensitivity
 from bayesdp.models.learnt_correlation import STEPS, LearntCorrelation, pairs_sensitivity
+from bayesdp.models.learnt_series import credible_series, sums_sensitivity, weight_of_strata
 from bayesdp.models.moments import AnovaMoments
+from bayesdp.models.pair_effects import reference_tau, small_price
+from bayesdp.models.series_sums import Course
 from bayesdp.models.strata import log_odds_of
 from shared.reporting import report
 
@@ -53,6 +58,15 @@ CHAINS: list[tuple[str, list[object]]] = [
     ("a memory of two", [[[[0.91, 0.09], [0.38, 0.62]], [[0.68, 0.32], [0.27, 0.73]]]]),
 ]
 """Transition tables, one for each hour, which come in turn."""
+
+SERIES: list[tuple[str, list[float], list[float]]] = [
+    ("one stratum", [-1.6], [1.6, 0.5]),
+    ("four hours, one of them quiet", [-3.0, -1.6, -1.0, -1.6], [1.6, 0.5]),
+    ("a reach of three", [-1.6], [1.4, 0.25, 0.2]),
+]
+"""The fields of the hours, twelve records each, which come in turn, and ln of the odds ratios by distance."""
+
+SERIES_RECORDS, SERIES_TAUS = (6_000, 24_000), (0.3, 1.0)
 
 NO_CEILING = 1e300
 
@@ -147,6 +161,52 @@ def odds_coverage(sets: int) -> None:
     worst(f"coverage of learnt odds, {sets} data sets", all_covered)
 
 
+def drawn_series(
+    generator: np.random.Generator, course: np.ndarray, fields: list[float], effects: np.ndarray, sets: int
+) -> np.ndarray:
+    """Return series [data set][record], each record drawn given those before and the chance of all after it."""
+    reach = len(effects)
+    blocks = np.arange(2**reach)
+    pull = (blocks[:, None] >> np.arange(reach - 1, -1, -1) & 1) @ effects
+    zero, one = blocks >> 1, blocks >> 1 | 2 ** (reach - 1)
+    after = np.ones((len(course) + 1, len(blocks)))
+    for place in range(len(course) - 1, -1, -1):
+        message = after[place + 1][zero] + np.exp(fields[course[place]] + pull) * after[place + 1][one]
+        after[place] = message / message.max()
+    values, last = np.zeros((sets, len(course)), dtype=np.int8), np.zeros(sets, dtype=np.int64)
+    for place, hour in enumerate(course.tolist()):
+        rise = np.exp(fields[hour] + pull[last]) * after[place + 1][one[last]]
+        values[:, place] = generator.random(sets) < rise / (rise + after[place + 1][zero[last]])
+        last = np.where(values[:, place] == 1, one[last], zero[last])
+    return values
+
+
+def series_coverage(sets: int) -> None:
+    """Print how often the learnt odds leak no less than the true ones, at the τ that leaks 1 under the true ones."""
+    print(f"| series | records | τ₀ | true leakage | learnt (median) | covered of {sets} |\n|---|---|---|---|---|---|")
+    all_covered = []
+    for name, fields, listed in SERIES:
+        effects, reach, generator = np.array(listed), len(listed), np.random.default_rng(0)
+        reference, ceiling = reference_tau(effects), tuple([50.0] + [10.0] * (reach - 1))
+        truth = float(small_price(effects[None], reference)[0])
+        for records in SERIES_RECORDS:
+            hours = np.arange(records) // 12 % len(fields)
+            values = drawn_series(generator, hours, fields, effects, sets)
+            totals = [weight_of_strata(reach) * values[:, hours == hour].sum(axis=1) for hour in range(len(fields))]
+            products = [(values[:, back:] & values[:, :-back]).sum(axis=1) for back in range(1, reach + 1)]
+            sums, course = np.stack([*totals, *products], axis=1), Course.of(hours.astype(np.int16), len(fields))
+            for tau in SERIES_TAUS:
+                kept = 1 - np.exp(-tau / sums_sensitivity(reach))
+                noisy = sums + generator.geometric(kept, sums.shape) - generator.geometric(kept, sums.shape)
+                settings: dict[str, Any] = {"ceiling": ceiling, "tau": tau, "credibility": LEVEL, "additive": False}
+                odds = [credible_series(course, row, **settings) for row in noisy.tolist()]
+                leaked = small_price(np.log(odds), reference)
+                covered = float(np.mean(leaked >= truth * (1 - 1e-9)))
+                median = float(np.median(leaked))
+                all_covered.append(print_row(name, records, tau, truth, median, covered, sets))
+    worst(f"coverage of learnt series, {sets} data sets", all_covered)
+
+
 def sums_over_pairs(
     generator: np.random.Generator, numbers: dict[int, int], correlation: float, reach: float
 ) -> np.ndarray:
@@ -201,7 +261,12 @@ def print_row(
 
 def main() -> None:
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 400
-    coverages = {"odds": odds_coverage, "groups": group_coverage, "correlations": correlation_coverage}
+    coverages = {
+        "odds": odds_coverage,
+        "series": series_coverage,
+        "groups": group_coverage,
+        "correlations": correlation_coverage,
+    }
     for name in sys.argv[2:] or coverages:
         coverages[name](sets)
 

@@ -45,15 +45,15 @@ def deviations(number: int) -> tuple[float, float, float]:
     return (1 / (2 * gaussian.rho)) ** 0.5, 2**0.5 / laplace.tau, 2**0.5 / pure.tau  # type: ignore[attr-defined]
 
 
-def times(folder: Path, **asked: Any) -> Iterator[float]:
+def times(folder: Path, **request: Any) -> Iterator[float]:
     """Yield how long each release takes, of as many different questions."""
     frame = polars.DataFrame({"t": range(2000), "on": [t % 2 for t in range(2000)]})
-    promise: dict[str, Any] = {"epsilon": EPSILON, **({} if "share" not in asked else {"delta": DELTA})}
-    name = "-".join(map(str, asked.values()))
+    promise: dict[str, Any] = {"epsilon": EPSILON, **({} if "share" not in request else {"delta": DELTA})}
+    name = "-".join(map(str, request.values()))
     with Session(frame, CHAIN, dataset=name, ledger=folder / f"{name}.db", public=["t"], **promise) as session:
         for number in range(RELEASES):
             begin = time.perf_counter()
-            session.release(Count("on", equals=1, where=f"t >= {number}", public_filter=True), **asked)
+            session.release(Count("on", equals=1, where=f"t >= {number}", public_filter=True), **request)
             yield time.perf_counter() - begin
 
 

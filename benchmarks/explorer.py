@@ -137,13 +137,13 @@ def main(short: bool) -> None:
             report(name, taken, baseline=bare, beside="a bare Shiny page", at_most=3)
         with served(["-c", BARE]) as address:
             echo = typed(browser, address)
-        asked = {
+        queries = {
             "ε, two states, 1,000 records": ("", []),
             "ε, bounded odds": ("?assumed=odds", []),
             "ε, normal groups": ("?assumed=normal&kind=sum", []),
             "ε, a step counter": ("", [str(model)]),
         }
-        for name, (query, path) in list(asked.items())[: 1 if short else None]:
+        for name, (query, path) in list(queries.items())[: 1 if short else None]:
             with served([*explore, *path]) as address:
                 taken = slider(browser, address + query)
             report(f"a slider answers: {name}", taken, baseline=echo, beside="a bare Shiny page", at_most=0.2)

@@ -236,12 +236,12 @@ def fill(url: str, dataset: str, questions: int, question: Callable[[int], bdp.Q
     """Write the charges and answers of so many questions at once, as releases write them one by one."""
     with Ledger(url) as ledger:
         state = ledger.state(dataset)
-        with ledger._store(write=True) as books:
+        with ledger._store(write=True) as store:
             for number in range(questions):
                 key = question(number).ledger_key()
                 charge = Charge(f"{number:064d}", key.fingerprint, key.to_dict(), 1e-3, {"epsilon": 1e-3})
-                entry = books.charge(dataset, charge)
-                books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-3})
+                entry = store.charge(dataset, charge)
+                store.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-3})
 
 
 def one_session(server: PostgreSQL, sizes: Sizes) -> None:
@@ -311,8 +311,8 @@ def many_questions(name: str, url: str, sizes: Sizes) -> None:
             )
             fill(url, f"many, {kind}", sizes.questions, question)
             early, late = times([first, later], sizes.rounds)
-        asked = f"{name}, a release after {sizes.questions} with {kind}"
-        report(asked, 1000 * late, "ms", baseline=1000 * early, beside="the first ones", ratio_at_most=2)
+        row = f"{name}, a release after {sizes.questions} with {kind}"
+        report(row, 1000 * late, "ms", baseline=1000 * early, beside="the first ones", ratio_at_most=2)
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from bayesdp.experiments.twins import ACTIVITY_COUNTS, ELECTRICITY_COUNTS
 from bayesdp.models import MarkovChain
 from peer_mechanisms.comparison import KNOWS_ANY, PEERS, Compared, compared, exceeded, two_state_chains
 from shared.activities import activities
+from shared.environments import environment
 from shared.reporting import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)
@@ -85,17 +85,7 @@ def interpreter(library: Library, environments: Path) -> str:
     """Return the Python of a library's environment, made if it is not there; RuntimeError says why it cannot be."""
     if library.requirements is None:
         return sys.executable
-    home = environments / re.sub(r"[^\w.]+", "-", "-".join(library.requirements))
-    python, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *library.requirements]
-        installed = subprocess.run(install, capture_output=True, text=True, check=False)
-        if installed.returncode:
-            lines = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")]
-            raise RuntimeError((lines or installed.stderr.splitlines() or ["pip failed"])[-1])
-        ready.touch()
-    return str(python)
+    return environment(library.requirements, environments)
 
 
 def command(library: Library, python: str, *arguments: str) -> list[str]:
@@ -133,7 +123,11 @@ def used(library: Library, environments: Path, chain: MarkovChain, file: Path, r
     for name, answer in costs["answers"].items():
         answer["error"] = median(abs(value - truth[name]) for value in answer.pop("values"))
     tau = EPSILON * (2 if costs["neighbours"] == "add-remove" else 1)
-    proven = EPSILON if library.name == PROMISED else bdp.leakage(chain, bdp.AnyMechanism(), tau=tau).epsilon
+    proven = (
+        EPSILON
+        if library.name == PROMISED
+        else bdp.leakage(chain, bdp.AnyMechanism(), tau=tau, neighbours="replace").epsilon
+    )
     leaks = {"proven": proven, "audited": audited(library, python, chain, runs) if library.audited and runs else None}
     return {"library": library.name, **costs, **leaks}
 
@@ -436,7 +430,7 @@ def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return whole
 
 
-def asked() -> argparse.Namespace:
+def parsed_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--large", type=int, default=100_000_000, help="rows for what does not go row by row")
@@ -451,7 +445,7 @@ def asked() -> argparse.Namespace:
 
 
 def main() -> int:
-    options = asked()
+    options = parsed_options()
     if options.write_docs:
         write_docs(together([json.loads(Path(path).read_text(encoding="utf-8")) for path in options.write_docs]))
         return 0

@@ -54,11 +54,11 @@ def fill(ledger: Ledger, dataset: str, entries: int) -> None:
     """Write charges with their answers in one transaction, as releases write them one by one."""
     key = bdp.Count("steps > 0", equals=True).ledger_key()
     state = ledger.state(dataset)
-    with ledger._store(write=True) as books:
+    with ledger._store(write=True) as store:
         for number in range(entries // 2):
             charge = Charge(f"{number:064d}", key.fingerprint, key.to_dict(), 1e-9, {"epsilon": 1e-9})
-            entry = books.charge(dataset, charge)
-            books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
+            entry = store.charge(dataset, charge)
+            store.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
 
 
 def stored_again(session: bdp.Session) -> list[list[Callable[[], Any]]]:

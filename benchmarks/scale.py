@@ -57,7 +57,7 @@ class Cost:
     spark: dict[str, int] = field(default_factory=dict)
 
 
-def asked(frame: Any, question: str) -> Callable[[], object]:
+def exact_answer(frame: Any, question: str) -> Callable[[], object]:
     """Return the exact part of a private answer, which the engine computes."""
     from bayesdp import Count, Histogram, Median, Query, Sum
     from bayesdp.frames.aggregates import tally
@@ -84,7 +84,7 @@ def child(engine: str, question: str, folder: str, rows: str) -> None:
         settings = {"eventLog_enabled": "true", "eventLog_dir": log} if engine == "spark" else {}
         times = []
         with opened(engine, Path(folder), **settings) as frame:
-            query = asked(frame, question)
+            query = exact_answer(frame, question)
             if int(rows) <= REPEATED:
                 query()
             for last in (False, True) if int(rows) <= REPEATED else (True,):

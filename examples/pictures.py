@@ -1,11 +1,11 @@
-"""Draw the pictures of the README and of docs/why.md: `python examples/pictures.py docs/pictures`."""
+"""Draw the pictures of the README, docs/one-number.md and docs/why.md: `python examples/pictures.py docs/pictures`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from attacker import belief_picture
+from attacker import bars_picture, belief_picture
 from bayesdp import plot_tradeoff
 from bayesdp.experiments.data import activity_chain
 from odds_price import odds_picture
@@ -22,11 +22,12 @@ def activity_picture(path: str | Path) -> Path:
 
 
 def main(folder: str = "docs/pictures") -> None:
-    """Draw all three pictures as SVG into a folder."""
+    """Draw all four pictures as SVG into a folder."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     activity_picture(target / "activity.svg")
     odds_picture(target / "odds.svg")
+    bars_picture(target / "bars.svg")
     belief_picture(target / "attacker.svg")
 
 

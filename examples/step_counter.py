@@ -1,4 +1,4 @@
-"""The README's figures: what protecting a step counter costs, for each assumption about its records."""
+"""The figures of the README and of docs/one-number.md: what each assumption about a step counter costs."""
 
 from __future__ import annotations
 
@@ -63,10 +63,20 @@ def activity_assumptions() -> tuple[AssumptionRow, ...]:
     )
 
 
-def readme_table() -> str:
-    """Return the README's table: the error of the count for each promise and assumption."""
-    header = ["what is assumed", "theorem", *(f"ε = {epsilon:g}" for epsilon in README_EPSILONS)]
-    rows = [[row.words, f"`{row.theorem}`", *map(_shown, row.errors())] for row in activity_assumptions()]
+def readme_table(*, theorems: bool = False) -> str:
+    """Return the error of the count for each promise and assumption, as a table in Markdown.
+
+    theorems: name the theorem of each row, as docs/one-number.md does and the README does not.
+    """
+    header = [
+        "what is assumed",
+        *(["theorem"] if theorems else []),
+        *(f"ε = {epsilon:g}" for epsilon in README_EPSILONS),
+    ]
+    rows = [
+        [row.words, *([f"`{row.theorem}`"] if theorems else []), *map(_shown, row.errors())]
+        for row in activity_assumptions()
+    ]
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

@@ -10,7 +10,7 @@ those and the slow ones, because nothing else would do more there than in `make 
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ _NUMBERS = itertools.count()
 
 settings.register_profile(
     "default",
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     phases=set(Phase) - {Phase.explain},  # it takes seconds, also where a test wants a property to fail
@@ -58,6 +58,34 @@ def server() -> Iterator[Path]:
     """Run PostgreSQL as an ordinary user, on a Unix socket only; return the socket's directory."""
     for running in _server():
         yield running.folder
+
+
+BACKENDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="session")
+def new_database(server: Path) -> Callable[[], str]:
+    """Return a function that makes an empty schema, all of a database that a ledger sees, and returns its URL."""
+    import psycopg
+
+    numbers = itertools.count()
+
+    def create() -> str:
+        name = f"ledger{next(numbers)}"
+        with psycopg.connect(host=str(server), user="postgres", dbname="postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}".encode())
+        return f"postgresql://postgres@/postgres?host={server}&options=-csearch_path%3D{name}"
+
+    return create
+
+
+@pytest.fixture(params=BACKENDS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return where a new ledger can be created."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/budget.db"
+    create: Callable[[], str] = request.getfixturevalue("new_database")
+    return create()
 
 
 @pytest.fixture(scope="module")

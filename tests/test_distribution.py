@@ -62,7 +62,9 @@ def test_they_hold_what_people_need_and_nothing_of_this_machine(distributions: d
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "SECURITY.md"} <= inside
 
 
-@pytest.mark.parametrize(("version", "kind"), [("3.11", "source"), ("3.12", "wheel"), ("3.13", "wheel")])
+@pytest.mark.parametrize(
+    ("version", "kind"), [("3.11", "source"), ("3.12", "wheel"), ("3.13", "wheel"), ("3.14", "wheel")]
+)
 def test_it_installs_and_runs(distributions: dict[str, Path], version: str, kind: str, tmp_path: Path) -> None:
     interpreter = python(version)
     if interpreter is None:

@@ -47,7 +47,9 @@ def test_wrong_values_and_missing_packages_are_python_errors_too() -> None:
 
 def test_a_refusal_of_a_session_has_one_fixed_message() -> None:
     assert str(RefusedError()) == str(RefusedError())
-    assert "why is not said here" in str(RefusedError()).lower()
+    assert "the reason is withheld" in str(RefusedError()).lower()
+    assert 'missing="drop" leaves such records out' in str(RefusedError())
+    assert "bayesdp check" in str(RefusedError())
     with pytest.raises(TypeError):
         RefusedError("row 7 is null")  # type: ignore[call-arg]
 
@@ -119,7 +121,7 @@ def test_they_pass_from_one_process_to_another(error: BayesDPError) -> None:
     assert again.message.parts == error.message.parts
 
 
-def test_an_error_keeps_the_parameters_it_names_and_reads_as_ever() -> None:
+def test_an_error_keeps_the_parameters_that_its_text_names() -> None:
     error = InvalidInputError("leave " + param("step") + " out")
     assert str(error) == "leave step= out"
     assert type(str(error)) is str
@@ -134,7 +136,7 @@ def test_the_message_of_an_error_without_parts_is_its_text(error: BayesDPError) 
     assert "".join(map(str, error.message.parts)) == str(error)
 
 
-def test_an_error_that_words_itself_otherwise_has_that_text_as_its_message() -> None:
+def test_an_error_with_a_text_of_its_own_has_it_as_its_message() -> None:
     class StrangeError(BayesDPError):
         def __str__(self) -> str:
             return "in my own words"
@@ -156,7 +158,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from texts(node)
 
 
-def test_no_message_outside_the_command_line_names_an_option_beside_a_parameter() -> None:
+def test_only_the_command_line_names_options_in_messages() -> None:
     found = [(path.name, *text) for path in SOURCES for text in texts(ast.parse(path.read_text("utf-8")))]
     assert len(found) > 1000
     assert [place for place in found if "(--" in place[2]] == []

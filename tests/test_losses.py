@@ -236,7 +236,7 @@ APPROXIMATE = ApproximateLoss(0.5, 1e-6)
 PROFILE = PrivacyProfile(lambda tau: math.exp(-tau) / 100, neighbours="replace", name="an accountant")
 
 
-def test_a_delta_is_known_where_it_is_proven_and_is_one_elsewhere() -> None:
+def test_a_delta_is_one_where_nothing_is_proven() -> None:
     assert (PureLoss(0.5).delta_at(0.5), PureLoss(0.5).delta_at(0.4)) == (0.0, 1.0)
     assert (APPROXIMATE.delta_at(2.0), APPROXIMATE.delta_at(0.4)) == (1e-6, 1.0)
     assert ConcentratedLoss(0.01).delta_at(1.0) == delta_of_rho(0.01, 1.0)

@@ -76,7 +76,8 @@ def table(on: str = EVIL) -> polars.DataFrame:
 def printed(session: Session) -> dict[str, Any]:
     finding = Finding(EVIL, EVIL, EVIL, Verdict.VIOLATED, EVIL, EVIL)
     diagnosis = Diagnosis(EVIL, (finding,), 3, EVIL, (EVIL,), table_name=EVIL)
-    learnt = session.fit(tau=0.5)
+    foreseen = session.preview_fit(tau=0.5)
+    learnt = session.fit(tau=0.5, anyway=True)
     answers = session.release_all([ON, bdp.Histogram(EVIL, cells=(EVIL, "off"))], epsilon=0.5)
     by = bdp.Count(EVIL, equals=EVIL, by="district", by_cells=[f"{EVIL}0", f"{EVIL}1"])
     return {
@@ -90,6 +91,7 @@ def printed(session: Session) -> dict[str, Any]:
         "answers by parts": session.release_by(by, epsilon=0.5),
         "recorded": session.record(tau=0.1, neighbours="replace", what=EVIL),
         "randomized": session.randomize(epsilon=0.5),
+        "preview of a fit": foreseen,
         "preview": session.preview(ON, epsilon=1.0),
         "history": session.history,
         "statement": statement(answers[0]),
@@ -105,7 +107,7 @@ def printed(session: Session) -> dict[str, Any]:
 
 NAMES = (
     *("leakage", "calibration", "comparison", "diagnosis", "fit", "answer", "answers", "answers by parts", "recorded"),
-    *("randomized", "preview", "history", "statement", "session", "theorems"),
+    *("randomized", "preview", "preview of a fit", "history", "statement", "session", "theorems"),
     *("worst case", "beliefs", "attack", "lower bound", "audit"),
 )
 
@@ -116,7 +118,7 @@ def test_a_notebook_shows_the_printed_text_escaped(printed: dict[str, Any], name
     page = Page(shown)
     assert not {"script", "img", "link", "iframe", "style"} & set(page.tags)
     assert not re.search(r"(?<![a-z])(?:color|background|src|href|url\()", " ".join(page.attributes))
-    if name not in ("theorems", "comparison", "beliefs"):  # which print no names but of theorems
+    if name not in ("theorems", "comparison", "beliefs", "preview of a fit"):  # which print no names but of theorems
         assert EVIL in " ".join(page.words.split())
     if name != "statement":  # which prints as Markdown
         assert words(str(printed[name])) <= words(page.words)

@@ -36,6 +36,12 @@ def test_importing_loads_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
 
 
+def test_packages_are_attributes_without_an_import() -> None:
+    program = "import bayesdp as bdp; print(bdp.models.MarkovChain.kind, bdp.errors.BayesDPError.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "markov BayesDPError\n"
+
+
 def test_leakage_is_a_function_after_its_module_is_imported() -> None:
     program = "from bayesdp.theorems.registry import theorems; import bayesdp; print(callable(bayesdp.leakage))"
     assert (

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "bayesdp"
 
 LAYERS = (
     {"errors", "_support", "rounding"},
-    {"queries", "models", "losses", "concentrated", "accuracy"},
+    {"queries", "models", "losses", "concentrated", "accuracy", "noise_sums", "window_trees"},
     {"theorems"},
     {"calibration", "mechanisms"},
     {"frames", "diagnostics", "advice"},

@@ -17,7 +17,8 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "notebooks"
-PAGES = (DOCS / "tutorial.md", *sorted((DOCS / "journeys").glob("[!R]*.md")))  # its README lists them
+JOURNEYS = sorted((DOCS / "journeys").glob("[!R]*.md"))  # its README lists them
+PAGES = (DOCS / "tutorial.md", *(page for page in JOURNEYS if page.stem != "spark-cluster"))  # which needs a cluster
 
 _FENCED = re.compile(r"^```(?P<info>[a-z][\w ]*)\n(?P<body>.*?)^```\n", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")

@@ -250,12 +250,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("pages", nargs="+", type=Path)
     parser.add_argument("--write", action="store_true", help="write what happens into the pages")
     parser.add_argument("--bash", action="store_true", help="run every command by bash, as a reader does")
+    parser.add_argument("--ledger", metavar="URL", help="the ledger of the pages; by default a new file for each")
     given = parser.parse_args(arguments)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     status = 0
     for page in given.pages:
         with tempfile.TemporaryDirectory(prefix="bayesdp-page-") as folder:
-            os.environ["BAYESDP_LEDGER"] = f"{folder}/ledger.db"  # never the user's own
+            os.environ["BAYESDP_LEDGER"] = given.ledger or f"{folder}/ledger.db"  # never the user's own
             shown = run(page.resolve(), Path(folder).resolve(), given.bash)
         if given.write:
             page.write_text(rewritten(page.read_text(encoding="utf-8"), shown), encoding="utf-8")

@@ -85,8 +85,8 @@ def _release(url: str, log: str, number: int) -> None:
         Path(log).open("ab", buffering=0) as file,
         opened(sample(), bdp.Independent(), ["t"], ledger=url, dataset="kills", epsilon=1e6) as session,
     ):
-        for asked in range(1_000_000):
-            question = bdp.Count("s", equals=1, where=f"t != {1000 + 1_000_000 * number + asked}")
+        for place in range(1_000_000):
+            question = bdp.Count("s", equals=1, where=f"t != {1000 + 1_000_000 * number + place}")
             answer = session.release(question, epsilon=0.125)
             file.write(json.dumps({"entry": answer.entry, "value": answer.value}).encode() + b"\n")
             os.fsync(file.fileno())

@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,11 @@ MODELS: dict[str, Callable[[], bdp.Model]] = {
     "chains": lambda: bdp.MarkovChain([[0.7, 0.3], [0.4, 0.6]], column="x", length=ROWS, layout=ChainLayout("t", "g")),
     "odds": lambda: bdp.OddsChain(9, column="x", states=(0, 1)).located(order_by=["t"]),
     "odds by entity": lambda: bdp.OddsChain(4, column="x", states=(0, 1)).located(order_by=["t"], entity=["g"]),
+    "odds by distance": lambda: bdp.OddsSeries([3, 2], additive=True, column="x", states=(0, 1)).located(
+        order_by=["t"]
+    ),
     "groups": lambda: bdp.ArbitraryGroups(ROWS),
+    "kept records": lambda: bdp.ArbitraryGroups(ROWS, group="g", keep=2, order_by="t"),
     "normal groups": lambda: bdp.GaussianGroups(
         correlation=0.3, size=ROWS, column="x", layout=GroupLayout("x", "g", dropped=True)
     ),
@@ -76,9 +81,18 @@ QUERIES: tuple[bdp.Query, ...] = (
     bdp.Count("absent", equals=1),
     bdp.Count("x", equals="text"),
     bdp.Sum("x", bounds=(0, 1e300)),
+    bdp.Count("x", equals=1, since=2, until=7),
+    bdp.Mean("x", bounds=(0, 1), since=3),
+    bdp.Count("x", equals=1, since="2012-10-01"),
+    bdp.Histogram("x", cells=[0, 1], until=5, where="g = 1", public_filter=True),
 )
 
-BY_PARTS = bdp.Count("x", equals=1, by="g", by_cells=[0, 1])
+DIVIDED: Mapping[str, bdp.Query] = {
+    "by parts": bdp.Count("x", equals=1, by="g", by_cells=[0, 1]),
+    "by windows": bdp.Mean("x", bounds=(0, 1), by="g", by_cells=[0, 1, 2], since=1),
+    "by a private column": bdp.Count("t", equals=1, by="x", by_cells=[0, 1]),
+    "by hour": bdp.Count("x", equals=1, by="hour"),
+}
 
 ODD_VALUES = (7, -1, None, math.inf, -math.inf, math.nan, 1e300, 0.5, 2**40)
 """Private values besides 0 and 1."""
@@ -94,11 +108,12 @@ class Pair:
     query: bdp.Query
     missing: str | None
     engine: str
+    delta: float | None
 
 
 def attack(short: bool, pairs: int | None = None, lines: int | None = None) -> Iterator[Finding]:
     """Draw pairs of tables, and compare all outputs about both."""
-    yield compared("sessions", pairs or (50 if short else 4000), _asked)
+    yield compared("sessions", pairs or (50 if short else 4000), _in_sessions)
     yield compared("command line", lines or (6 if short else 400), _typed)
 
 
@@ -141,7 +156,8 @@ def _drawn(draw: random.Random) -> Pair:
     other[place] = draw.choice([value for value in possible if value != values[place]] or [values[place]])
     public = {"t": list(range(ROWS)), "g": [row * 2 // ROWS for row in range(ROWS)]}
     engine = draw.choice(("polars", "lazy", "pandas", "csv", "parquet"))
-    return Pair({**public, "x": values}, {**public, "x": other}, model, draw.choice(QUERIES), missing, engine)
+    tables = ({**public, "x": values}, {**public, "x": other})
+    return Pair(*tables, model, draw.choice(QUERIES), missing, engine, draw.choice((None, None, 1e-6)))
 
 
 def _is_missing(value: Any) -> bool:
@@ -175,7 +191,7 @@ def _frame(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Any:
     return frame
 
 
-def _asked(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said:
+def _in_sessions(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said:
     """Run every action of a session on the table."""
     said: Said = []
 
@@ -190,7 +206,8 @@ def _asked(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
         return done
 
     def open_session() -> bdp.Session:
-        options = {} if pair.missing is None else {"missing": pair.missing}
+        optional = {"missing": pair.missing, "delta": pair.delta}
+        options = {name: value for name, value in optional.items() if value is not None}
         ledger = folder / "budget.db"
         frame = _frame(pair, table, folder)
         return opened(frame, MODELS[pair.model](), ["t", "g"], dataset="d", epsilon=5.0, ledger=ledger, **options)
@@ -204,10 +221,12 @@ def _asked(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
         tell("release", lambda: session.release(pair.query, epsilon=0.5))
         tell("release of accuracy", lambda: session.release(pair.query, alpha=1.0))
         tell("too much", lambda: session.release(pair.query, epsilon=50.0))
-        tell("by parts", lambda: session.release_by(BY_PARTS, epsilon=0.25))
+        for what, query in DIVIDED.items():
+            tell(what, partial(session.release_by, query, epsilon=0.25))
         tell("randomize", lambda: session.randomize(epsilon=0.25))
         tell("record", lambda: session.record(tau=0.01, what="made elsewhere", neighbours="replace"))
-        tell("fit", lambda: session.fit(tau=0.01))
+        tell("preview of a fit", lambda: session.preview_fit(tau=0.01))
+        tell("fit", lambda: session.fit(tau=0.01, anyway=True))
     return said
 
 
@@ -221,12 +240,12 @@ def _typed(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
     if isinstance(pair.query, bdp.Count):
         about = ["--query", "count", "--column", pair.query.column or "x", "--states", "1"]
     dropped = [] if pair.missing is None else ["--missing", pair.missing]
-    asked = ["release", str(data), *where, *about, *dropped, "--budget", "5", "--epsilon", "0.5"]
+    command = ["release", str(data), *where, *about, *dropped, "--budget", "5", "--epsilon", "0.5"]
     said: Said = []
     for what, line in (
-        ("dry run", [*asked, "--dry-run", "--json"]),
-        ("release", [*asked, "--json"]),
-        ("too much", [*asked[:-1], "50"]),
+        ("dry run", [*command, "--dry-run", "--json"]),
+        ("release", [*command, "--json"]),
+        ("too much", [*command[:-1], "50"]),
         ("record", ["budget", "record", str(data), *where, *dropped, "--tau", "0.01", "--what", "elsewhere"]),
         ("verify", ["budget", "verify", "--ledger", str(ledger)]),
     ):

@@ -29,20 +29,20 @@ def context(frame: Any, epsilon: float) -> Any:
 
 def count(frame: Any, epsilon: float) -> float:
     """Return how many are 1."""
-    asked = context(frame, epsilon).filter(column == 1).select(dp.len())
-    return float(asked.release().collect().item())
+    query = context(frame, epsilon).filter(column == 1).select(dp.len())
+    return float(query.release().collect().item())
 
 
 def summed(frame: Any, epsilon: float) -> float:
     """Return the sum."""
-    asked = context(frame, epsilon).select(column.fill_null(0).dp.sum((0, 1)))
-    return float(asked.release().collect().item())
+    query = context(frame, epsilon).select(column.fill_null(0).dp.sum((0, 1)))
+    return float(query.release().collect().item())
 
 
 def mean(frame: Any, epsilon: float) -> float:
     """Return the mean: half of ε for the sum, half for the size."""
-    asked = context(frame, epsilon).select(column.fill_null(0).dp.mean((0, 1)))
-    return float(asked.release().collect().item())
+    query = context(frame, epsilon).select(column.fill_null(0).dp.mean((0, 1)))
+    return float(query.release().collect().item())
 
 
 WORKER = Worker(

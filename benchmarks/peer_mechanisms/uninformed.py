@@ -48,7 +48,7 @@ def uninformed_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[flo
     ascending = sorted(set(epsilons))
     starts = [times / scale for scale in exact_quilt_scales(chain, ascending) for times in _MULTIPLES]
     tolerance = _SLACK if len(chain.transition) <= LARGEST_EXACT else _SLACK_RELAXED
-    taus = searched(lambda asked: uninformed_epsilons(chain, asked), ascending, starts, tolerance, at_once=True)
+    taus = searched(lambda tried: uninformed_epsilons(chain, tried), ascending, starts, tolerance, at_once=True)
     tau_at = dict(zip(ascending, taus, strict=True))
     unreached = [epsilon for epsilon, tau in tau_at.items() if tau is None]
     if unreached:

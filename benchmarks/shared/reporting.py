@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["Row", "heading", "peak_megabytes", "read", "report", "table"]
+__all__ = ["Row", "amount", "heading", "peak_megabytes", "read", "report", "table"]
 
 ROWS = "BAYESDP_BENCH_ROWS"
 """The environment variable that names the file for rows."""
@@ -59,16 +59,16 @@ class Row:
     def target(self) -> str:
         """The target as a short text; empty if there is none."""
         limits = [
-            "" if self.at_most is None else f"≤ {_amount(self.at_most, self.unit)}",
-            "" if self.at_least is None else f"≥ {_amount(self.at_least, self.unit)}",
-            "" if self.ratio_at_most is None else f"≤ {_amount(self.ratio_at_most, '×')}",
+            "" if self.at_most is None else f"≤ {amount(self.at_most, self.unit)}",
+            "" if self.at_least is None else f"≥ {amount(self.at_least, self.unit)}",
+            "" if self.ratio_at_most is None else f"≤ {amount(self.ratio_at_most, '×')}",
         ]
         return ", ".join(filter(None, limits))
 
     def __str__(self) -> str:
-        ratio = "" if self.ratio is None else _amount(self.ratio, "×")
+        ratio = "" if self.ratio is None else amount(self.ratio, "×")
         verdict = {True: "met", False: "not met", None: ""}[self.met]
-        line = f"{self.name:52} {_amount(self.value, self.unit):>11} {ratio:>10} {self.target:>12} {verdict:>8}"
+        line = f"{self.name:52} {amount(self.value, self.unit):>11} {ratio:>10} {self.target:>12} {verdict:>8}"
         return f"{line}  {self.baseline}".rstrip()
 
 
@@ -81,7 +81,7 @@ def heading() -> str:
     return f"{'what':52} {'measured':>11} {'ratio':>10} {'target':>12} {'verdict':>8}  ratio to"
 
 
-def _amount(value: float, unit: str) -> str:
+def amount(value: float, unit: str) -> str:
     """Return a number with its unit, to three digits."""
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{text}{unit}" if unit == "×" else f"{text} {unit}"

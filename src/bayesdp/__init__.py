@@ -21,6 +21,13 @@ from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp import audit as audit
+    from bayesdp import errors as errors
+    from bayesdp import ledger as ledger
+    from bayesdp import losses as losses
+    from bayesdp import mechanisms as mechanisms
+    from bayesdp import models as models
+    from bayesdp import queries as queries
+    from bayesdp import testing as testing
     from bayesdp import theorems as theorems
     from bayesdp.advice.advice import Advice
     from bayesdp.advice.advise import advise
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
     from bayesdp.frames.bins import bin_names, binned
+    from bayesdp.losses import ApproximateLoss, ConcentratedLoss, PrivacyProfile, PureLoss
     from bayesdp.models import (
         AnyOf,
         ArbitraryGroups,
@@ -39,6 +47,7 @@ if TYPE_CHECKING:
         Model,
         Network,
         OddsChain,
+        OddsSeries,
     )
     from bayesdp.plotting.results import plot_tradeoff
     from bayesdp.queries import (
@@ -59,6 +68,7 @@ if TYPE_CHECKING:
     from bayesdp.session.session import Session
     from bayesdp.theorems.leakage import Leakage, leakage
     from bayesdp.theorems.registry import register, unregister
+    from bayesdp.theorems.target_values import TargetLeakage, target_leakage
     from bayesdp.theorems.theorem import Theorem
 
 __version__ = "0.1.0"
@@ -69,10 +79,12 @@ __all__ = [
     "Answers",
     "AnyMechanism",
     "AnyOf",
+    "ApproximateLoss",
     "ArbitraryGroups",
     "BayesDPError",
     "Calibration",
     "Comparison",
+    "ConcentratedLoss",
     "Count",
     "GaussianGroups",
     "GaussianSeries",
@@ -86,11 +98,15 @@ __all__ = [
     "Model",
     "Network",
     "OddsChain",
+    "OddsSeries",
+    "PrivacyProfile",
     "Proportion",
+    "PureLoss",
     "Quantile",
     "Query",
     "Session",
     "Sum",
+    "TargetLeakage",
     "Theorem",
     "Variance",
     "advise",
@@ -100,9 +116,17 @@ __all__ = [
     "calibrate",
     "check_table",
     "compare",
+    "errors",
     "leakage",
+    "ledger",
+    "losses",
+    "mechanisms",
+    "models",
     "plot_tradeoff",
+    "queries",
     "register",
+    "target_leakage",
+    "testing",
     "theorems",
     "unregister",
 ]
@@ -113,10 +137,12 @@ _HOMES = {
     "Answers": "session.answers",
     "AnyMechanism": "queries",
     "AnyOf": "models",
+    "ApproximateLoss": "losses",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",
     "Calibration": "calibration.calibrate",
     "Comparison": "calibration.comparison",
+    "ConcentratedLoss": "losses",
     "Count": "queries",
     "GaussianGroups": "models",
     "GaussianSeries": "models",
@@ -130,11 +156,15 @@ _HOMES = {
     "Model": "models",
     "Network": "models",
     "OddsChain": "models",
+    "OddsSeries": "models",
+    "PrivacyProfile": "losses",
     "Proportion": "queries",
+    "PureLoss": "losses",
     "Quantile": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",
+    "TargetLeakage": "theorems.target_values",
     "Theorem": "theorems.theorem",
     "Variance": "queries",
     "advise": "advice.advise",
@@ -144,9 +174,17 @@ _HOMES = {
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
+    "errors": "",
     "leakage": "theorems.leakage",
+    "ledger": "",
+    "losses": "",
+    "mechanisms": "",
+    "models": "",
     "plot_tradeoff": "plotting.results",
+    "queries": "",
     "register": "theorems.registry",
+    "target_leakage": "theorems.target_values",
+    "testing": "",
     "theorems": "",
     "unregister": "theorems.registry",
 }
@@ -155,13 +193,20 @@ _hooks.register(
     {
         "diagnose.chain": "bayesdp.frames.checks:diagnose_chain_of",
         "diagnose.groups": "bayesdp.frames.checks:diagnose_groups_of",
+        "diagnose.series": "bayesdp.frames.checks:diagnose_series_of",
         "plot.advice": "bayesdp.plotting.priced_assumptions:plot_advice",
+        "plot.answers": "bayesdp.plotting.answers:plot_answers",
+        "plot.approximate_calibration": "bayesdp.plotting.approximate:plot_noise",
+        "plot.approximate_leakage": "bayesdp.plotting.approximate:plot_guarantees",
         "plot.budget": "bayesdp.plotting.budget:plot_budget",
         "plot.calibration": "bayesdp.plotting.results:plot_calibration",
         "plot.comparison": "bayesdp.plotting.results:plot_comparison",
         "plot.diagnosis": "bayesdp.plotting.findings:plot_diagnosis",
         "plot.leakage": "bayesdp.plotting.results:plot_leakage",
+        "plot.running": "bayesdp.plotting.running:plot_running",
         "table.group_moments": "bayesdp.frames.groups:group_moments",
+        "table.group_sizes": "bayesdp.frames.group_pairs:group_sizes",
+        "table.patterns": "bayesdp.frames.patterns:patterns",
         "table.scan": "bayesdp.frames.source:scan",
         "table.series_moments": "bayesdp.frames.series:series_moments",
         "table.spacing": "bayesdp.frames.spacing:spaced",

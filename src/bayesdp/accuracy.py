@@ -100,17 +100,22 @@ class NoiseLaw(ABC):
 
 
 @dataclass(frozen=True)
-class Laplace(NoiseLaw):
-    """Continuous Laplace noise of a given scale: α = scale·ln(1/β), which is tight.
-
-    >>> round(Laplace(scale=1).alpha(0.05), 4)
-    2.9957
-    """
+class _ScaledNoise(NoiseLaw):
+    """The law of noise of a given scale."""
 
     scale: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", validation.positive("scale", self.scale))
+
+
+@dataclass(frozen=True)
+class Laplace(_ScaledNoise):
+    """Continuous Laplace noise of a given scale: α = scale·ln(1/β), which is tight.
+
+    >>> round(Laplace(scale=1).alpha(0.05), 4)
+    2.9957
+    """
 
     def tail(self, alpha: float) -> float:
         return min(1.0, up(math.exp(-down(alpha / self.scale)), _ULPS))
@@ -120,17 +125,12 @@ class Laplace(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class Gaussian(NoiseLaw):
+class Gaussian(_ScaledNoise):
     """Continuous Gaussian noise of a given scale, its standard deviation.
 
     >>> round(Gaussian(scale=1).alpha(0.05), 4)
     1.96
     """
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
 
     def tail(self, alpha: float) -> float:
         share = math.erfc(down(alpha / self.scale / math.sqrt(2), _ULPS))
@@ -146,7 +146,7 @@ class Gaussian(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(NoiseLaw):
+class DiscreteLaplace(_ScaledNoise):
     """Two-sided geometric noise on the integers: with p = e^(−1/scale), Pr[|Z| ≥ k] = 2p^k/(1 + p) for k ≥ 1.
 
     >>> round(DiscreteLaplace(scale=1).tail(3), 4)
@@ -155,12 +155,7 @@ class DiscreteLaplace(NoiseLaw):
     4.0
     """
 
-    scale: float
-
     step: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
 
     def tail(self, alpha: float) -> float:
         steps = math.ceil(alpha)
@@ -185,7 +180,7 @@ def _discrete_alpha(law: DiscreteLaplace, beta: float) -> float:
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(NoiseLaw):
+class DiscreteGaussian(_ScaledNoise):
     """Discrete Gaussian noise on the integers: the probability of k is proportional to e^(−k²/(2·scale²)).
 
     Up to a scale of 1024 its tail is added up term by term; beyond, it is bounded by that of a normal variable from
@@ -197,12 +192,7 @@ class DiscreteGaussian(NoiseLaw):
     21.0
     """
 
-    scale: float
-
     step: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
 
     def tail(self, alpha: float) -> float:
         steps = math.ceil(alpha)

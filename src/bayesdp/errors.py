@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Context
 from typing import Any
 
-from bayesdp._support.messages import Message
+from bayesdp._support.messages import Message, param
 
 __all__ = [
     "AnsweredError",
@@ -119,9 +119,12 @@ class RefusedError(FrameError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the table is refused: its records are not what the model or the question needs. Why is not said here, "
-            "because that could tell about a record; the holder of the data sees it with bayesdp.check_table or "
-            "bayesdp diagnose"
+            "the table is refused: its records are not what the model or the question needs. The reason is "
+            "withheld, because it could reveal something about a record. Common causes: missing values ("
+            + param("missing", like='"drop"')
+            + " leaves such records out); values of another type than the model and the question declare, or not among "
+            "their states; two records at one place of the order; a group or a chain with more records than the model "
+            "has. To the holder of the data, bayesdp check, or bayesdp.check_table, states the reason"
         )
 
 

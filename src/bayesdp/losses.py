@@ -11,6 +11,7 @@ convert their losses by `under_replacement` first.
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ __all__ = [
     "Neighbours",
     "PrivacyProfile",
     "PureLoss",
+    "assumed_replacing",
     "checked_neighbours",
     "composed",
     "concentrated",
@@ -196,6 +198,8 @@ class PrivacyProfile(Loss):
 
         neighbours: "add-remove" if d_in counts records that are added or removed (OpenDP's symmetric distance 1),
                     "replace" if it counts records that are changed, or is the sensitivity to replacing one.
+
+        Raises InvalidInputError for an object without delta(epsilon), and for a profile that rises.
         """
         delta = getattr(profile, "delta", None)
         if not callable(delta):
@@ -258,6 +262,16 @@ def checked_neighbours(neighbours: object) -> Neighbours:
     raise InvalidInputError(
         name_of("neighbours")
         + f' must be "replace" or "add-remove", not {brief(neighbours)}; most libraries add or remove a record'
+    )
+
+
+def assumed_replacing(call: str) -> None:
+    """Warn that a τ of a release made elsewhere is taken to be for replacing a record."""
+    warnings.warn(
+        f'{call} without neighbours= is for neighbours="replace"; say so, or "add-remove", as in most libraries: it '
+        "will be required",
+        DeprecationWarning,
+        stacklevel=3,
     )
 
 

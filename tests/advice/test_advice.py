@@ -52,7 +52,7 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
         assert {"model", "verdict", "alpha", "assumes"} <= set(entry)
         if entry["model"] is not None:
             assert Model.from_dict(entry["model"]) == assumption.model
-    assert advice.plot(tmp_path / "ladder.svg").stat().st_size > 2000
+    assert advice.plot(tmp_path / "advice.svg").stat().st_size > 2000
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_table_has_the_leakage_if_the_data_is_right() -> None:
 
 def test_a_picture_of_no_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="txt"):
-        advised(CHAIN).plot(tmp_path / "ladder.txt")
+        advised(CHAIN).plot(tmp_path / "advice.txt")
     assert not list(tmp_path.iterdir())
 
 

@@ -20,10 +20,14 @@ def test_half_as_large_again_is_rounded_up_and_keeps_the_rest() -> None:
 
 
 def test_a_stretch_of_time_is_an_hour_a_day_or_seven_days() -> None:
-    stretches = {"5m": "within an hour", "1h": "within a day", "1d": "within 7 days", "30d": "within 12 consecutive"}
+    stretches = {"5m": "within an hour", "1h": "within a day", "1d": "within 7 days", "30d": "within 360 days"}
     for step, words in stretches.items():
         chain = bdp.OddsChain(9, column="s", layout=ChainLayout("t", step=step))
         assert words in alternatives(chain)[-1].condition
+    years = bdp.OddsChain(9, column="s", layout=ChainLayout("year", "child", step=1), record="child")
+    assert "within 12 years" in alternatives(years)[-1].condition
+    visits = bdp.OddsChain(9, column="s", layout=ChainLayout("visit"), record="visit")
+    assert "within 12 consecutive visits" in alternatives(visits)[-1].condition
     assert bdp.OddsChain(9, length=6).window == (6, "the whole chain")
     assert bdp.OddsChain(9, unit=12).window == (24, "24 consecutive records")
 

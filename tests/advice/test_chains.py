@@ -42,7 +42,12 @@ def priced_assumptions(evidence: ChainEvidence) -> dict[str, PricedAssumption]:
         ("independent", set(), 1),
         ("chain", {"independent"}, 1),
         ("clock", {"independent", "chain", "chain with a memory of two"}, 1),
-        ("two", {"independent", "chain", "bounded odds", "bounded odds within each hour"}, 2),
+        pytest.param(
+            "two",
+            {"independent", "chain", "bounded odds", "bounded odds within each hour"},
+            2,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_table_denies_what_its_law_denies_and_nothing_else(
@@ -58,12 +63,14 @@ def test_a_table_denies_what_its_law_denies_and_nothing_else(
         "chain",
         "bounded odds",
         "bounded odds",
+        *(["additive odds up to 2 apart", "odds up to 2 apart"] if kind == "two" else []),
         "chain with a memory of two",
         "bounded odds, memory of two",
         "arbitrary groups",
     ]
 
 
+@pytest.mark.slow
 def test_the_models_are_those_that_are_fitted_one_by_one(simulated: Simulated) -> None:
     frame = simulated("two", 2000)
     assumptions = priced_assumptions(looked(frame, within=()))
@@ -90,6 +97,7 @@ def test_many_states_have_no_assumption_with_memory() -> None:
     assert evidence.memory == (1, False)
 
 
+@pytest.mark.slow
 def test_whole_entities_are_a_model_and_one_chain_of_all_is_not(simulated: Simulated) -> None:
     parts = [simulated("chain", 300, seed).with_columns(polars.lit(seed).alias("meter")) for seed in range(1, 5)]
     last = priced_assumptions(looked(polars.concat(parts), entity=["meter"]))["arbitrary groups"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import shlex
 from collections.abc import Callable
@@ -82,3 +83,38 @@ def test_next_steps_state_the_order_of_text_and_the_credibility() -> None:
     fit, release = way.shell(bdp.MarkovChain.from_counts([[8, 2], [3, 1]]), ON, 1.0, credible=True).splitlines()
     assert "--order-by-text -o MODEL.json" in fit
     assert release.endswith("--budget 1 --credibility 0.9")
+
+
+@pytest.mark.parametrize(
+    ("question", "shell"),
+    [
+        (bdp.Count("on", equals=1, by="hour"), "--by-column hour --epsilon"),
+        (bdp.Count("on", equals=1, by="week", since="2012-10-01"), "--by-column week --since 2012-10-01 --epsilon"),
+        (bdp.Count("on", equals=1, by="zone", by_cells=["A", "B"]), "--by-column zone --by-cells A,B --epsilon"),
+        (bdp.Count("on", equals=1, by="zone", by_cells=["A, B", "C"]), '--by-cells \'{"zone": ["A, B", "C"]}\''),
+        (bdp.Count("on", equals=1, by=["zone", "hour"], by_cells={"zone": [1, 2]}), "--by-column zone,hour --by-cells"),
+    ],
+)
+def test_questions_by_windows_and_parts_are_written_as_asked(question: bdp.Count, shell: str) -> None:
+    way = NextSteps("t.csv", {"state": "on", "order_by": ["t"]}, 0.9)
+    released = ast.parse(way.python(bdp.OddsChain(9), question, 1.0)).body[-1].body[0].value.args[0]  # type: ignore[attr-defined]
+    assert released.func.attr == "release_by"
+    assert eval(ast.unparse(released.args[0]), {"bdp": bdp}) == question
+    assert shell in way.shell(bdp.OddsChain(9), question, 1.0)
+    assert "--by " not in way.shell(bdp.OddsChain(9), question, 1.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        bdp.Independent(column="on", record="hour", order_by=["at"]),
+        bdp.ArbitraryGroups(4, group="who", column="on", unit="group", order_by=["at"]),
+        bdp.ArbitraryGroups(9, group="who", column="on", record="visit", keep=5, spaced=True),
+    ],
+)
+def test_models_written_by_hand_are_those_of_the_account(model: Model) -> None:
+    way = NextSteps("t.csv", {"order_by": ["at"]}, 0.9)
+    written = way.model_in_python(model).splitlines()[1].removeprefix("model = ")
+    assert eval(written, {"bdp": bdp}).identity == model.identity
+    echo = shlex.split(way.model_in_shell(model))
+    assert Model.from_dict(json.loads(echo[1])).identity == model.identity

@@ -29,6 +29,11 @@ def test_a_negligible_denial_costs_nothing_more() -> None:
     assert recommended(large) is large[1]
     denied = with_sensitivities([assumption("a", 9.0, "violated"), assumption("b", 30.0, "violated")])
     assert recommended(denied) is denied[1]
+    for doubt in ("violated", "doubtful"):  # the recommendation does not jump where the verdict does
+        doubted = with_sensitivities([assumption("a", 9.0, doubt), assumption("b", 60.0, "fine")])
+        assert recommended(doubted) is doubted[1]
+    weakest = with_sensitivities([assumption("a", 9.0, "doubtful")])
+    assert recommended(weakest) is weakest[0]
     assert recommended([]) is None
 
 
@@ -42,6 +47,7 @@ def test_an_assumption_without_a_price_keeps_the_reason() -> None:
     assert recommended(with_sensitivities([nothing, costly])) is None
 
 
+@pytest.mark.slow
 def test_an_estimated_chain_is_priced_by_its_posterior_if_small() -> None:
     estimated = bdp.MarkovChain.from_counts([[60, 20], [15, 40]])
     exact = bdp.MarkovChain(estimated.transition)

@@ -89,9 +89,3 @@ def test_a_contradiction_is_printed_as_chance_or_error() -> None:
 def test_what_cannot_be_audited_is_refused(given: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         audited(SEVEN, COUNT, **given)  # type: ignore[call-overload]
-
-
-def test_there_is_no_picture_of_a_delta() -> None:
-    audit = audited(SEVEN, COUNT, rho=1 / 128, delta=0.01, runs=1000)
-    with pytest.raises(InvalidInputError, match="print it instead"):
-        audit.plot("picture.svg")

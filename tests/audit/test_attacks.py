@@ -8,7 +8,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.audit import attack
 from bayesdp.audit.attacks import _in_chain
-from bayesdp.audit.chain_attack_models import Stretch
+from bayesdp.audit.chain_attack_models import UnknownStretch
 from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.theorems.markov.sides import Ending
 
@@ -40,7 +40,7 @@ def test_he_is_as_good_as_anybody_can_be() -> None:
 
 
 def test_known_ends_of_a_stretch_occur_as_often_as_in_the_chain() -> None:
-    faced = _in_chain(SHORT, COUNT, Stretch(Ending(2, 0), Ending(1, 0)), free=True)
+    faced = _in_chain(SHORT, COUNT, UnknownStretch(Ending(2, 0), Ending(1, 0)), free=True)
     between = np.linalg.matrix_power(SHORT.matrix, 5)
     assert faced.weights == pytest.approx((SHORT.stationary[:, None] * between).ravel())
     priors = (
@@ -49,7 +49,7 @@ def test_known_ends_of_a_stretch_occur_as_often_as_in_the_chain() -> None:
     assert sum(priors) == pytest.approx([0.8, 0.2])
 
 
-def test_plain_dp_helps_him_and_the_calibrated_release_hardly_does() -> None:
+def test_plain_dp_helps_the_attacker_more_than_a_calibrated_one() -> None:
     report = attack(ACTIVITY, COUNT, epsilon=1.0)
     assert report.plain.interval[0] > report.prior
     assert report.plain.interval[0] > report.calibrated.interval[1]
@@ -106,6 +106,40 @@ def test_a_real_record_is_named_and_the_report_is_for_the_holder() -> None:
     model = bdp.MarkovChain.fit(some, state="s", order_by="t")
     everything = attack(model, bdp.Count("s", equals=1), epsilon=1.0, frame=some, record=500, unknown="all")
     assert "no record of a chain of 1000" in everything.who
+
+
+@pytest.mark.parametrize("memory", [1, 2])
+def test_a_real_record_of_a_chain_of_bounded_odds(memory: int) -> None:
+    frame, place = _frame()
+    model = bdp.OddsChain.fit(frame, state="s", order_by="t", memory=memory)
+    report = attack(model, bdp.Count("s", equals=1), epsilon=1.0, frame=frame, record=place, runs=2000)
+    assert "repeats its last state" in report.who
+    assert report.holder
+    assert report.calibrated.moved[-1] <= 1.0 < report.plain.moved[-1]
+    assert report.plain.believed > report.calibrated.believed
+
+
+def test_a_real_record_of_a_chain_with_memory() -> None:
+    frame, place = _frame()
+    model = bdp.MarkovChain.fit(frame, state="s", order_by="t", memory=2)
+    query = bdp.Count("s", equals=1)
+    for unknown in ("worst", (3, 2)):
+        report = attack(model, query, epsilon=1.0, frame=frame, record=place, unknown=unknown, runs=2000)
+        assert report.calibrated.moved[-1] <= 1.0
+    brute = _by_enumeration(model, frame, place, 2, 1)
+    report = attack(model, query, epsilon=1.0, frame=frame, record=place, unknown=(2, 1), runs=50)
+    assert report.believed == pytest.approx(brute)
+
+
+def _by_enumeration(model: bdp.MarkovChain, frame: polars.DataFrame, place: int, before: int, after: int) -> float:
+    """Return the probability of a record's state given all but some records, by summing over all of these."""
+    states = frame.sort("t")["s"].to_list()[place - before - 2 : place + after + 3]
+    table, chances = model.table, np.zeros(2)
+    for unknown in np.ndindex(*(2,) * (before + 1 + after)):
+        path = [model.states.index(state) for state in states]
+        path[2 : 2 + len(unknown)] = unknown
+        chances[unknown[before]] += np.prod([table[tuple(path[i : i + 3])] for i in range(len(path) - 2)])
+    return float((chances / chances.sum())[model.states.index(states[2 + before])])
 
 
 def test_a_real_record_of_one_entity() -> None:

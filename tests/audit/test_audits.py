@@ -11,7 +11,8 @@ import pytest
 import bayesdp as bdp
 from bayesdp.audit import audited
 from bayesdp.audit.simulated_releases import simulated_release
-from bayesdp.losses import PureLoss
+from bayesdp.errors import InvalidInputError
+from bayesdp.losses import ConcentratedLoss, PureLoss
 
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=60)
 WORDS = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], states=["idle", "busy"], length=60)
@@ -40,7 +41,7 @@ COUNT, SUM = bdp.Count(equals=1), bdp.Sum(bounds=(0, 10))
 def test_nothing_realised_is_more_than_is_proven(
     model: bdp.Model, query: bdp.Query, attacked: bool, bounded: bool
 ) -> None:
-    promises: list[Any] = [{"tau": 0.5}, {"epsilon": 0.5}]
+    promises: list[Any] = [{"tau": 0.5, "neighbours": "replace"}, {"epsilon": 0.5}]
     for promise in promises:
         audit = audited(model, query, runs=300, confidence=0.9999, **promise)
         assert audit.worst_case.realised <= audit.epsilon
@@ -70,3 +71,16 @@ def test_a_bound_above_what_is_proven_is_said_to_be_chance() -> None:
     accused = replace(audit, lower_bound=replace(audit.lower_bound, epsilon=9.0))
     assert "Warning: that exceeds the proven leakage" in str(accused)
     assert "Warning" not in str(audit)
+
+
+def test_a_loss_made_elsewhere_needs_its_neighbours() -> None:
+    anything: Any = bdp.AnyMechanism()
+    with pytest.warns(DeprecationWarning, match="add-remove"):
+        silent = audited(CHAIN, anything, tau=0.5, runs=500)
+    doubled = audited(CHAIN, anything, tau=0.25, runs=500, neighbours="add-remove")
+    assert (silent.tau, silent.epsilon) == (doubled.tau, doubled.epsilon) == (0.5, doubled.epsilon)
+    with pytest.raises(InvalidInputError, match="needs neighbours="):
+        audited(CHAIN, anything, rho=0.01, delta=1e-6)
+    assert audited(CHAIN, anything, rho=0.01, delta=1e-6, neighbours="add-remove").loss == ConcentratedLoss(0.04)
+    with pytest.raises(InvalidInputError, match="neighbours= goes with tau= or rho="):
+        audited(CHAIN, anything, epsilon=1.0, neighbours="replace")

@@ -15,7 +15,7 @@ from bayesdp import (
     Median,
     Sum,
 )
-from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
+from bayesdp.audit.chain_attack_models import UnknownStretch, adding, chain_attack_model
 from bayesdp.errors import InvalidInputError
 from bayesdp.testing import transition_matrices
 from bayesdp.theorems.markov.sides import Ending
@@ -24,7 +24,7 @@ CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
 COUNT = Count(equals=1)
 
 
-def _by_enumeration(chain: MarkovChain, values: tuple[int, ...], stretch: Stretch) -> np.ndarray:
+def _by_enumeration(chain: MarkovChain, values: tuple[int, ...], stretch: UnknownStretch) -> np.ndarray:
     """Return the joint law of the target and the answer, given the left end and together with the right one."""
     size, memory = len(values), chain.memory
     before, after = stretch.before, stretch.after
@@ -45,7 +45,7 @@ def _by_enumeration(chain: MarkovChain, values: tuple[int, ...], stretch: Stretc
 def test_laws_of_a_chain_are_those_of_enumeration(data: st.DataObject, states: int) -> None:
     chain = MarkovChain(data.draw(transition_matrices(states, zeros=False)))
     ends = st.none() | st.integers(0, states - 1)
-    stretch = Stretch(*(Ending(data.draw(st.integers(0, 2)), data.draw(ends)) for _ in range(2)))
+    stretch = UnknownStretch(*(Ending(data.draw(st.integers(0, 2)), data.draw(ends)) for _ in range(2)))
     query = data.draw(st.sampled_from([COUNT, Sum(bounds=(0, 2))]))
     attack_model, likely = chain_attack_model(chain, adding(query, chain), stretch)
     joint = _by_enumeration(chain, adding(query, chain).values, stretch)
@@ -55,13 +55,13 @@ def test_laws_of_a_chain_are_those_of_enumeration(data: st.DataObject, states: i
 
 def test_laws_of_a_chain_with_memory_are_those_of_enumeration() -> None:
     chain = MarkovChain([[[0.9, 0.1], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]]], memory=2)
-    stretch = Stretch(Ending(2, 0), Ending(1, 1))
+    stretch = UnknownStretch(Ending(2, 0), Ending(1, 1))
     attack_model, likely = chain_attack_model(chain, adding(COUNT, chain), stretch)
     joint = _by_enumeration(chain, (0, 1), stretch)
     assert likely == pytest.approx(joint.sum())
     assert attack_model.prior[:, None] * attack_model.laws == pytest.approx(joint / joint.sum())
     with pytest.raises(InvalidInputError, match="between known records only"):
-        chain_attack_model(chain, adding(COUNT, chain), Stretch(Ending(2, None), Ending(1, 1)))
+        chain_attack_model(chain, adding(COUNT, chain), UnknownStretch(Ending(2, None), Ending(1, 1)))
 
 
 def test_what_states_add() -> None:
@@ -79,12 +79,12 @@ def test_what_states_add() -> None:
 def test_too_many_answers_to_follow_are_refused() -> None:
     fine = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=[0, 1])
     with pytest.raises(InvalidInputError, match="at most 200000"):
-        chain_attack_model(fine, adding(COUNT, fine), Stretch(Ending(200_000, 0), Ending(0, 0)))
+        chain_attack_model(fine, adding(COUNT, fine), UnknownStretch(Ending(200_000, 0), Ending(0, 0)))
 
 
 def test_a_target_of_several_records_is_in_one_state_throughout() -> None:
     chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], unit=3, length=10)
-    attack_model, likely = chain_attack_model(chain, adding(COUNT, chain), Stretch(Ending(0, 0), Ending(0, 1)))
+    attack_model, likely = chain_attack_model(chain, adding(COUNT, chain), UnknownStretch(Ending(0, 0), Ending(0, 1)))
     assert attack_model.laws.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
     inside = np.array([0.9**3 * 0.1, 0.1 * 0.6**2 * 0.6])
     assert likely == pytest.approx(inside.sum())

@@ -144,6 +144,7 @@ def _approximate_audits(number: int, runs: int) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 def test_a_proven_delta_is_not_accused() -> None:
     assert max(_approximate_audits(2, 50_000)) <= 1
 

@@ -47,6 +47,19 @@ def test_chakrabarti_as_printed_leaks_more_than_it_promises(records: int, epsilo
     assert {record for record, _ in found.known} == {0, records - 1}
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_post_processing_adds_no_leakage(seed: int) -> None:
+    """Proven in docs/theory/metric-privacy.md. What also reads a record is no post-processing, and leaks more."""
+    draw = np.random.default_rng(seed)
+    joint = draw.dirichlet(np.ones(8)).reshape(2, 2, 2)
+    kernel = draw.dirichlet(np.ones(4), size=(2, 2, 2))
+    coarser = kernel @ draw.dirichlet(np.full(3, 0.3), size=4)
+    assert bdpl(joint, coarser).epsilon <= bdpl(joint, kernel).epsilon + 1e-9
+    seen = np.zeros((2, 2, 2, 4, 2))
+    seen[0, ..., 0], seen[1, ..., 1] = kernel[0], kernel[1]
+    assert bdpl(joint, seen.reshape(2, 2, 2, 8)).epsilon > bdpl(joint, kernel).epsilon
+
+
 def test_leakage_is_superadditive() -> None:
     chain = MarkovChain([[0.5, 0.5], [0.001, 0.999]])
 

@@ -58,6 +58,7 @@ def test_what_is_found_is_attained_by_a_private_output(data: st.DataObject, law:
 
 @settings(max_examples=settings().max_examples // 2)
 @given(st.data(), LAWS.filter(lambda law: law.joint.size <= 27), st.floats(0.01, 3))
+@pytest.mark.slow
 def test_knowledge_is_the_oracles_adversary(data: st.DataObject, law: Law, tau: float) -> None:
     """The oracle's program runs over all records, ours over those that are not the target."""
     target = data.draw(st.sampled_from(law.records))

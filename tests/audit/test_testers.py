@@ -112,7 +112,7 @@ def test_many_lists_are_sorted_by_a_score_with_power() -> None:
     assert more > 2 * less
 
 
-def test_worlds_that_are_alike_support_no_bound() -> None:
+def test_tables_that_are_alike_support_no_bound() -> None:
     counts = np.array([100, 200, 300])
     assert best_event(counts, counts, _ratio_at_95).promise == 0
 

@@ -15,6 +15,7 @@ from attacks.common import Finding, main, opened
 from bayesdp.errors import InvalidInputError
 
 
+@pytest.mark.slow
 def test_neighbouring_tables_are_told_apart_by_nothing() -> None:
     sessions, lines = neighbours.attack(short=True, pairs=4, lines=1)
     assert (sessions.tried, lines.tried) == (4, 1)
@@ -46,6 +47,7 @@ def test_a_reason_in_the_context_of_a_refusal_is_found() -> None:
     assert reported("seven").replace("seven", "eight") == reported("eight")
 
 
+@pytest.mark.slow
 def test_a_race_ends_at_the_budget(tmp_path: Path) -> None:
     found = races.race(str(tmp_path / "budget.db"), workers=2, releases=2)
     assert (found.tried, found.broken) == (4, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,17 @@ def test_models_that_may_hold_all_count() -> None:
 def test_it_plots_both(tmp_path: Path) -> None:
     picture = compared(delta=1e-6, count=20).plot(tmp_path / "noise.svg").read_text(encoding="utf-8")
     assert "Gaussian" in picture
+
+
+def test_losses_made_elsewhere_are_stated_for_their_neighbours() -> None:
+    anything = bdp.AnyMechanism()
+    asked: Any = {"epsilons": [1.0], "delta": 1e-6, "theorem": "odds-chain"}
+    replaced, added = (bdp.compare(CHAIN, anything, **asked, neighbours=kind) for kind in ("replace", "add-remove"))
+    taus, rhos = ([(row.tau, row.rho) for row in rows] for rows in (replaced.rows, added.rows))  # type: ignore[attr-defined]
+    assert [(tau and tau / 2, rho and rho / 4) for tau, rho in taus] == rhos
+    assert "for adding or removing a record" in str(added)
+    with pytest.raises(InvalidInputError, match="neighbours= goes with AnyMechanism"):
+        bdp.compare(CHAIN, COUNT, **asked, neighbours="add-remove")
 
 
 def test_plain_comparisons_take_one_theorem_too() -> None:

@@ -77,10 +77,16 @@ def test_several_targets_share_what_was_evaluated() -> None:
     assert together.batches < sum(function.batches for function in alone)
 
 
-@given(st.floats(1e-6, 100), st.integers(0, 40))
-def test_a_formula_that_is_a_few_steps_too_large_is_stepped_down(epsilon: float, ulps: int) -> None:
-    tau = epsilon
-    for _ in range(ulps):
-        tau = math.nextafter(tau, math.inf)
-    assert stepped_down(tau, epsilon, lambda taus: list(taus)) == epsilon
-    assert stepped_down(2 * epsilon, epsilon, lambda taus: list(taus)) is None
+@given(st.floats(1e-6, 100), st.floats(0, 2**-46), st.floats(0.05, 2))
+def test_a_formula_slightly_too_large_is_lowered(epsilon: float, excess: float, steepness: float) -> None:
+    function = Evaluated(lambda tau: epsilon * math.exp(steepness * math.log(tau) + excess))
+    tau = stepped_down(1.0, epsilon, function)
+    assert tau is not None
+    assert function.known[tau] <= epsilon
+    assert tau > 1 - 2.1 * excess / steepness - 2**-48
+    assert function.batches <= 8
+
+
+def test_a_formula_far_too_large_is_not_used() -> None:
+    assert stepped_down(2.0, 1.0, lambda taus: list(taus)) is None
+    assert stepped_down(1.0, 1.0, lambda taus: [1.0 + 1e-9 for _ in taus]) is None

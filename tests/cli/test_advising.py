@@ -48,7 +48,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_the_json_is_that_of_the_contract(steps: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "ladder.svg"
+    picture = tmp_path / "advice.svg"
     text = printed(capsys, steps, "--state", "steps > 0", "--order-by", "t", "--json", "--plot", str(picture))
     document = json.loads(text)
     assert picture.stat().st_size > 2000
@@ -85,3 +85,12 @@ def test_what_is_wrong_is_one_line(steps: str, capsys: pytest.CaptureFixture[str
     assert "--epsilon" in refused(capsys, steps, "--state", "steps > 0", "--order-by", "t", "--epsilon", "much")
     assert "is not a state" in refused(capsys, steps, "--state", "steps", "--order-by", "t", "--states", "3")
     assert "steps.csv" in refused(capsys, steps, "--state", "steps > 0", "--order-by", "t", "--plot", steps)
+
+
+def test_a_delta_is_priced_and_passed_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ill.csv"
+    path.write_text("ill,house\n" + "".join(f"{'yes' if i % 5 else 'no'},{i // 3}\n" for i in range(300)))
+    told = json.loads(printed(capsys, str(path), "--state", "ill", "--group", "house", "--delta", "1e-6", "--json"))
+    assert told["delta"] == 1e-6
+    assert {entry["noise"] for entry in told["ladder"]} <= {"laplace", "gaussian"}
+    assert told["shell"].endswith("--budget-delta 1e-06")

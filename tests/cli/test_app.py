@@ -34,6 +34,9 @@ def models(tmp_path: Path) -> Path:
         "truth": MARKOV | {"states": [False, True]},
         "gaussian": {"type": "gaussian", "correlation": 0.275, "size": 3},
         "groups": {"type": "arbitrary", "size": 3},
+        "series": {"type": "odds-series", "odds": [5.84, 1.25, 1.44], "additive": True, "states": [0, 1]},
+        "network": {"type": "network", "edges": [[0, 1, 4], [1, 2, 4], [0, 2, 2]], "records": 3, "additive": True},
+        "unnamed": {"type": "odds-series", "odds": [5.84], "additive": True},
         "unsure": {"type": "any-of", "models": [MARKOV, {"type": "independent"}]},
     }
     for name, document in documents.items():
@@ -263,6 +266,7 @@ def test_a_model_may_come_through_a_pipe(models: Path) -> None:
         assert done.stderr.count("\n") == (1 if status else 0)
 
 
+@pytest.mark.slow
 def test_a_table_of_a_million_rows_is_fitted_and_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, model = str(tmp_path / "t.csv.gz"), str(tmp_path / "m.json")
     rows = "".join(f"{2 * i};{i % 3 // 2}\n{2 * i + 1};{i % 5 // 3}\n" for i in range(500_000))
@@ -417,6 +421,9 @@ def test_leakage_in_epsilon_and_delta(models: Path, capsys: pytest.CaptureFixtur
     foreign = ("--tau", "0.1", "--delta", "1e-6", "--neighbours", "add-remove", "--json")
     doubled = json.loads(answered(capsys, "leakage", model, "--query", "any-mechanism", *foreign))
     assert doubled["tau"] == 0.2
+    for neighbours, noted in (((), True), (("--neighbours", "replace"), False)):
+        assert run(["leakage", model, "--query", "any-mechanism", "--tau", "0.1", *neighbours]) == 0
+        assert ("note: --tau is taken to be about replacing" in capsys.readouterr().err) == noted
     assert "δ is not the probability" in answered(
         capsys, "leakage", model, *COUNTED, "--rho", "0.001", "--delta", "1e-6"
     )
@@ -467,3 +474,19 @@ def test_compare_in_epsilon_and_delta(models: Path, capsys: pytest.CaptureFixtur
         (epsilon, noise) for epsilon in (0.5, 1.0) for noise in ("laplace", "gaussian")
     ]
     assert "gaussian" in answered(capsys, *promises)
+
+
+def test_effects_that_add_up_have_their_own_price(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("--query", "count", "--states", "1", "--json")
+    leaked = json.loads(answered(capsys, "leakage", str(models / "series.json"), *asked, "--tau", "0.2306"))
+    assert leaked["theorem"] == "odds-ising"
+    assert leaked["epsilon"] == pytest.approx(1.0, abs=1e-3)
+    chosen = json.loads(answered(capsys, "calibrate", str(models / "series.json"), *asked, "--epsilon", "1"))
+    assert chosen["theorem"] == "odds-ising"
+    assert 1 / chosen["tau"] == pytest.approx(4.34, abs=0.005)
+    around = json.loads(answered(capsys, "leakage", str(models / "network.json"), *asked, "--tau", "1"))
+    assert around["theorem"] == "odds-ising"
+    assert around["epsilon"] == pytest.approx(1.747139, abs=1e-6)
+    lifted = answered(capsys, "leakage", str(models / "series.json"), *asked, "--tau", "0.2", "--delta", "1e-7")
+    assert json.loads(lifted)["theorem"] == "odds-ising"
+    assert "two values" in refused(capsys, "leakage", str(models / "unnamed.json"), *asked, "--tau", "1")

@@ -80,7 +80,6 @@ def test_gaussian_noise_is_audited_with_a_delta(folder: Path, capsys: pytest.Cap
         ("--delta 0.01", "give either --epsilon or --rho"),
         ("--rho 0.01 --delta 2", "--delta must lie strictly between 0 and 1"),
         ("--epsilon 1 --delta 0.01 --noise uniform", "laplace"),
-        ("--rho 0.01 --delta 0.01 --plot @picture.svg", "there is no picture of an audit with a delta"),
     ],
 )
 def test_an_audit_with_a_delta_refuses_in_one_line(

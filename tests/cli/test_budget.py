@@ -50,6 +50,31 @@ def test_an_account_is_opened_with_public_columns(release: tuple[str, ...], prin
     assert "does not name 'age' as public" in printed(*release, *FILTERED, "--public", "age", status=2)
 
 
+def test_a_forgotten_growing_is_no_dead_end(given: list[str], printed: Printed, released: Released) -> None:
+    rows = {"hour": range(40), "on": [hour % 3 % 2 for hour in range(40)]}
+    polars.DataFrame(rows).head(30).write_csv("data.csv")
+    layout = {"order_by": ["hour"]}
+    Path("model.json").write_text(json.dumps({"type": "odds-chain", "odds": 9, "column": "on", "layout": layout}))
+    table = ("data.csv", "--model", "model.json", *LEDGER)
+    count = ("--query", "count", "--column", "on", "--states", "1", "--epsilon", "1")
+    released("release", *table, *count, "--budget", "5")
+    polars.DataFrame(rows).write_csv("data.csv")
+    said = printed("release", *table, *count, status=2)
+    assert "(30 rows then, 40 now)" in said
+    assert "bayesdp budget grow DATA" in said
+    assert "bayesdp budget grow DATA" in printed("release", *table, *count, "--growing", status=2)
+    assert "--reason" in printed("budget", "grow", *table, status=2)
+    grown = printed("budget", "grow", *table, "--reason", "rows come in every day")
+    assert grown.startswith("The table of people grows from its 30 rows on (entry ")
+    assert "; give --growing from now on. For chains of any length, ε = 1 has leaked so far." in grown
+    assert "grows already" in printed("budget", "grow", *table, "--reason", "again", status=2)
+    assert "--growing" in printed("release", *table, *count, status=2)
+    assert released("release", *table, *count, "--growing")["records"] == 40
+    shown = printed("budget", "show", "--ledger", "budget.db")
+    assert "the table grows from 30 rows on, because: rows come in every day" in shown
+    printed("budget", "verify", "--ledger", "budget.db")
+
+
 def test_more_checks_are_allowed_with_a_reason(release: tuple[str, ...], printed: Printed, released: Released) -> None:
     allow = ("budget", "allow-checks", *LEDGER, "--to")
     assert "there is no ledger" in printed(*allow, "200", "--reason", "a second study", status=2)

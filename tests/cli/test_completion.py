@@ -105,7 +105,7 @@ def test_a_missing_ledger_completes_nothing_and_is_not_created(
     assert [path.name for path in tmp_path.iterdir()] == ["damaged.db"]
 
 
-def test_a_server_is_not_asked_while_somebody_types(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_does_not_query_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(*_: object, **__: object) -> None:
         raise AssertionError("the ledger was opened")
 

@@ -137,7 +137,10 @@ def test_long_groups_with_and_without_roles(tmp_path: Path, capsys: pytest.Captu
     [
         (["--model", "markov"], "--state and --order-by"),
         (["--model", "gaussian"], "--value"),
-        (["--model", "poisson"], "must be gaussian, markov, odds-chain or gaussian-series, not 'poisson'"),
+        (
+            ["--model", "poisson"],
+            "must be arbitrary, gaussian, markov, odds-chain, odds-series or gaussian-series, not 'poisson'",
+        ),
         ([*ACTIVITY, "--value", "steps"], "--value does not go with --model markov"),
         (["--model", "gaussian", "--value", "steps", "--step", "5"], "--step does not go with --model gaussian"),
         ([*ACTIVITY[:-2]], "2304 records have no 'steps > 0'"),

@@ -47,6 +47,9 @@ def refused(capsys: pytest.CaptureFixture[str], folder: Path, command: str) -> s
         (f"leakage @groups.json {SUM} --tau 1", ".png"),
         (f"calibrate @groups.json {SUM} --epsilon 1", ".svg"),
         (f"compare @groups.json {SUM} --epsilon 1,2", ".pdf"),
+        (f"leakage @groups.json {SUM} --rho 0.01 --delta 1e-6", ".png"),
+        (f"calibrate @groups.json {SUM} --epsilon 1 --delta 1e-6", ".svg"),
+        (f"audit @groups.json {SUM} --rho 0.01 --delta 1e-6 --runs 500", ".pdf"),
         ("diagnose @chain.json @steps.csv --state on --order-by hour", ".png"),
     ],
 )
@@ -73,6 +76,42 @@ def test_a_budget_is_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     printed(capsys, folder, "budget verify --ledger @budget.svg")
 
 
+ASKED = "@steps.csv --query count --states 1 --ledger @budget.db --dataset steps --budget 9 --epsilon 1"
+TIMED = {"type": "odds-chain", "odds": 9.0, "column": "on", "layout": {"order_by": ["time"]}}
+
+
+@pytest.fixture
+def timed(folder: Path) -> Path:
+    rows = "\n".join(f"2024-01-{1 + hour // 24:02}T{hour % 24:02}:00:00,{int(hour % 7 < 3)}" for hour in range(200))
+    (folder / "steps.csv").write_text(f"time,on\n{rows}\n")
+    (folder / "timed.json").write_text(json.dumps(TIMED))
+    return folder
+
+
+def test_a_release_by_windows_is_drawn(timed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for by, ending in (("hour", ".png"), ("weekday,hour", ".svg")):
+        command = f"release {ASKED} --model @timed.json --by-column {by}"
+        printed(capsys, timed, f"{command} --plot @picture{ending}")
+        assert (timed / f"picture{ending}").read_bytes().startswith(HEADS[ending])
+    printed(capsys, timed, f"running {ASKED} --model @timed.json --every day --plot @totals.png")
+    assert (timed / "totals.png").read_bytes().startswith(HEADS[".png"])
+
+
+def test_no_release_is_charged_for_an_impossible_picture(timed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = f"release {ASKED} --model @timed.json"
+    assert "by windows, such as --by-column hour" in refused(capsys, timed, f"{command} --plot @a.png")
+    hour = "--by-column hour"
+    one = f"{hour} --by-cells 7"
+    assert "single answer" in refused(capsys, timed, f"{command} {one} --plot @a.png")
+    assert "--dry-run releases nothing" in refused(capsys, timed, f"{command} {hour} --plot @a.png --dry-run")
+    histogram = command.replace("count --states 1", "histogram --states 0,1")
+    assert "not the 2 of a histogram" in refused(capsys, timed, f"{histogram} {hour} --plot @a.png")
+    (timed / "timed.json").rename(timed / "timed.svg")
+    named = command.replace("timed.json", "timed.svg")
+    assert "is an input" in refused(capsys, timed, f"{named} {hour} --plot @timed.svg")
+    assert not (timed / "budget.db").exists()
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -94,9 +133,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_read(
 
 
 @pytest.mark.parametrize("command", ["leakage", "calibrate", "diagnose"])
-def test_a_picture_never_stands_in_the_place_of_an_input(
-    folder: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_a_picture_never_replaces_an_input_file(folder: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     (folder / "groups.json").rename(folder / "groups.svg")
     asked = {
         "leakage": f"{SUM} --tau 1",

@@ -14,10 +14,10 @@ BUDGET = ["--budget", "2", "--budget-delta", "1e-6"]
 
 
 def test_a_share_is_released_shown_and_stated(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [*given, *BUDGET, "--share", "0.01", "--json"]
-    assert run([*asked, "--dry-run"]) == 0
+    command = [*given, *BUDGET, "--share", "0.01", "--json"]
+    assert run([*command, "--dry-run"]) == 0
     preview = json.loads(capsys.readouterr().out)
-    assert run(asked) == 0
+    assert run(command) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["noise_kind"], answer["delta"], answer["further_answers"]) == ("gaussian", 1e-6, 99)
     assert "tau" not in answer
@@ -31,6 +31,8 @@ def test_a_share_is_released_shown_and_stated(given: list[str], capsys: pytest.C
     assert run(["budget", "show", "--ledger", ledger]) == 0
     shown = capsys.readouterr().out
     assert "At least 99 more answers of this size fit." in shown
+    assert "of 2 leaked at δ = 1e-06" in shown
+    assert "opened with 2 at δ = 1e-06" in shown
     assert "δ is not the probability that the promise fails" in shown
     assert run(["budget", "show", "--ledger", ledger, "--json", "--plot", "budget.svg"]) == 0
     (account,) = json.loads(capsys.readouterr().out)["datasets"]
@@ -43,6 +45,12 @@ def test_noise_can_be_insisted_on(given: list[str], capsys: pytest.CaptureFixtur
         assert run([*given, *BUDGET, "--epsilon", "0.5", "--noise", noise, "--json", "--dry-run"]) == 0
         preview = json.loads(capsys.readouterr().out)
         assert (preview["noise_kind"], preview["tau"] is None) == (noise, key == "loss")
+
+
+def test_an_account_that_is_opened_names_its_delta(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    kept = [word for option in ("--model", "--dataset", "--ledger") for word in _with(given, option)]
+    assert run(["budget", "open", "data.csv", *kept, *BUDGET]) == 0
+    assert "with a budget of 2 at delta = 1e-06" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -65,14 +73,18 @@ def test_wrong_options_are_refused_in_one_line(
     assert said in error
     assert len(error.splitlines()) == 1
     ledger = given[given.index("--ledger") + 1]
-    with Ledger(ledger) as books:
-        assert books.entries(kind="charge") == ()
+    with Ledger(ledger) as opened:
+        assert opened.entries(kind="charge") == ()
+
+
+def _with(given: list[str], option: str) -> list[str]:
+    """Return an option with its value."""
+    return [option, given[given.index(option) + 1]]
 
 
 def recording(given: list[str], *more: str) -> list[str]:
     """Return the words that record a release instead of making one."""
-    kept = ["--model", "--dataset", "--ledger"]
-    named = [word for option in kept for word in (option, given[given.index(option) + 1])]
+    named = [word for option in ("--model", "--dataset", "--ledger") for word in _with(given, option)]
     return ["budget", "record", "data.csv", *named, "--what", "an average", *more]
 
 

@@ -214,7 +214,7 @@ def test_only_parameters_are_worded(message: Message, expected: str) -> None:
         (ModelError(f"{param('tau')} is lost in an f-string"), "tau= is lost in an f-string"),
     ],
 )
-def test_every_error_of_a_command_is_worded_by_its_parts_and_a_plain_text_stays(
+def test_errors_of_commands_name_options_and_plain_text_stays(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

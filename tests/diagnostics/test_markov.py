@@ -359,7 +359,7 @@ def test_it_reads_as_paragraphs_a_table_and_json() -> None:
     assert len(paragraphs) == 3 + len(diagnosis.findings)
     assert "3,000 records of 1 entity. Verdict: fine." in paragraphs[0]
     assert paragraphs[1].startswith("✓ dependence: present. Does the next record")
-    assert "No guarantee" not in paragraphs[0]
+    assert "no guarantee" not in paragraphs[0]
     assert "no guarantee covers it" in paragraphs[-1]
     assert paragraphs[-2].startswith("Taken on trust: The first record follows the stationary law")
     assert "time of day, weekday or season: " in paragraphs[-2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.stats.contingency_tables import StratifiedTable  # type: ignore[import-untyped]
+from statsmodels.stats.contingency_tables import StratifiedTable
 
 from bayesdp.diagnostics.remembered import in_common, one_record_more
 from bayesdp.diagnostics.report import UntestableError

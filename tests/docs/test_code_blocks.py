@@ -28,14 +28,15 @@ ELSEWHERE = {"python": "tools/pages.py", "console": "tools/pages.py", "text": "t
 
 NOT_RUN = {
     "README.md": {
-        "sinh(ε/4)": "a formula",
+        "pip install .": "tests/test_distribution.py installs what is built of it",
         "make demo": "CI runs it",
     },
     "CONTRIBUTING.md": {"make test": "CI runs it"},
-    "docs/advise.md": {"assumption ": "printed about the original file, which is not ours to give"},
+    "docs/advise.md": {"assumption ": "printed about the original file; tests/advice/test_advise.py compares it"},
     "docs/extending.md": {"from bayesdp.testing": "tests/extension runs this suite in a package of its own"},
     "docs/fitting.md": {"steps > 0": "conditions; tests/frames/test_expressions.py reads them"},
     "docs/frames.md": {"place(x)": "a formula", "|place(x)": "a formula", "min( d/W": "a formula"},
+    "docs/journeys/spark-cluster.md": {"export BAYESDP_LEDGER": "tests/docs/test_spark_journey.py has a real server"},
     "docs/models.md": {
         '{"type"': "tests/models/test_base.py reads it",
         '{"groups"': "tests/models/test_base.py reads it",
@@ -115,13 +116,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("activity.csv", "steps.csv"):
         steps.write_csv(tmp_path / name)
     source = np.random.default_rng(0)
-    relatives = {"family": np.repeat(np.arange(60), 3), "role": ["child", "father", "mother"] * 60}
-    pl.DataFrame(relatives | {"height": source.normal(67, 2.5, 180)}).write_csv(tmp_path / "heights.csv")
+    families = np.repeat(np.arange(20_000), 3)
+    relatives = {"family": families, "role": ["child", "father", "mother"] * 20_000}
+    heights = source.normal(172, 7, len(families)) + source.normal(0, 5, 20_000)[families]
+    pl.DataFrame(relatives | {"height": heights}).write_csv(tmp_path / "heights.csv")
     hours = pl.datetime_range(
         pl.datetime(2026, 1, 1), pl.datetime(2026, 1, 1) + pl.duration(hours=239), "1h", eager=True
     )
     meters = {"t": [*hours] * 4, "meter": np.repeat(np.arange(4), 240), "load": source.normal(2, 0.5, 960)}
     pl.DataFrame(meters).write_csv(tmp_path / "loads.csv")
+    used = np.repeat(source.integers(0, 2, 9000), source.integers(1, 4, 9000))
+    pl.DataFrame({"t": np.arange(len(used)), "used": used}).write_csv(tmp_path / "rooms.csv")
     chain = MarkovChain.fit(steps, state="steps > 0", order_by=["date", "interval"], missing="drop")
     chain.save(tmp_path / "chain-of-steps.json")
     GaussianGroups(correlation=0.275, size=3, column="height").save(tmp_path / "family-of-three.json")

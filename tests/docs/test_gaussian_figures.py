@@ -9,7 +9,7 @@ import re
 from scipy.stats import norm
 
 import bayesdp as bdp
-from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
+from bayesdp.audit.chain_attack_models import UnknownStretch, adding, chain_attack_model
 from bayesdp.losses import PrivacyProfile
 from bayesdp.theorems.markov.sides import Ending
 from tools.docs.navigation import ROOT
@@ -29,7 +29,7 @@ def _attained() -> float:
     chain = bdp.MarkovChain([[0.75, 0.25], [0.25, 0.75]], length=RECORDS)
     ends = [Ending(unknown, boundary) for unknown in range(RECORDS) for boundary in (None, 0, 1)]
     return max(
-        chain_attack_model(chain, adding(COUNT, chain), Stretch(before, after))[0].excess(EPSILON, SCALE).delta
+        chain_attack_model(chain, adding(COUNT, chain), UnknownStretch(before, after))[0].excess(EPSILON, SCALE).delta
         for before, after in itertools.product(ends, ends)
         if before.records + after.records < RECORDS
     )
@@ -58,7 +58,7 @@ def _leaked(model: bdp.Model) -> tuple[str, str]:
     return f"{leaked.epsilon:.2f}", f"{leaked.delta:.2g}"
 
 
-def test_the_sentences_for_model_trainers_have_figures_of_the_library() -> None:
+def test_the_page_for_model_trainers_has_the_library_s_figures() -> None:
     page = (ROOT / "docs" / "model-trainers.md").read_text(encoding="utf-8")
     epsilon, delta = _leaked(bdp.OddsChain(17.0))
     assert f"({epsilon}, {delta}) is what is promised" in page

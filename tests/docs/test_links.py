@@ -84,6 +84,36 @@ def test_paths_that_are_named_exist(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
+LAST = "next step"
+
+
+def last_section(text: str) -> tuple[str, list[str]]:
+    """Return the last heading of a page of the second level or above, in small letters, and the links below it."""
+    every = READ.parse(text)
+    places = [place for place, token in enumerate(every) if token.type == "heading_open" and token.tag in ("h1", "h2")]
+    below = [link for token in every[places[-1] :] for link in _links_in(token)]
+    return every[places[-1] + 1].content.lower(), below
+
+
+def _links_in(token: Token) -> list[str]:
+    return [str(child.attrGet("href")) for child in token.children or () if child.type == "link_open"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_page_ends_with_the_next_step(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        return  # a list that ends with the oldest entry
+    heading, below = last_section(page.read_text(encoding="utf-8"))
+    assert heading == LAST, f"end the page with a section '## Next step' that links to the page to read next: {page}"
+    assert any(link.partition("#")[0].endswith(".md") for link in below), page
+
+
+def test_a_page_without_a_next_step_is_found() -> None:
+    assert last_section("# One\n\n## Next step\n\n[a](a.md), [b](b.md#c)\n") == (LAST, ["a.md", "b.md#c"])
+    assert last_section("# One\n\n## Next step\n\n[a](a.md)\n\n## Two\n") == ("two", [])
+    assert last_section("# One\n\n[a](a.md)\n") == ("one", ["a.md"])
+
+
 def test_what_is_broken_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     text = "# One\n\n## `Two` (b), τ\n\n## One\n"

@@ -10,11 +10,11 @@ from tools.docs import navigation
 from tools.docs.navigation import SECTIONS, all_pages, below, placed, toctrees, unplaced
 
 
-def test_every_page_stands_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation() -> None:
     assert list(unplaced()) == []
 
 
-def test_a_page_stands_there_once() -> None:
+def test_a_page_is_in_the_navigation_once() -> None:
     pages = [page for section in SECTIONS for page in placed(section)]
     pages += [page for parent in pages for page in below(parent)]
     assert sorted([navigation.FRONT, *pages]) == sorted(all_pages())

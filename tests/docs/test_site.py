@@ -125,6 +125,13 @@ STICKING_OUT = """
 """
 """What lies beyond the right edge of the page and cannot be scrolled to."""
 
+SCROLLED = """
+() => [...document.querySelectorAll("mjx-container[display]")]
+  .filter(formula => formula.scrollWidth > formula.clientWidth + 1)
+  .map(formula => formula.textContent.slice(0, 60))
+"""
+"""Displayed formulas that are wider than their column."""
+
 UNREAD = r"""
 () => [...document.querySelectorAll("article p, article li, article td")]
   .flatMap(element => [...element.childNodes])
@@ -155,5 +162,39 @@ def test_pages_are_legible_on_a_desk_and_on_a_telephone(site: Path, browser: Any
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_function(f"document.documentElement.clientWidth == {width}")
             assert page.evaluate(STICKING_OUT) == [], f"{name} at {width} px"
+            assert width < 1280 or page.evaluate(SCROLLED) == [], name
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+WRAPPED = """
+() => [...document.querySelectorAll("article .highlight-text pre")].map(block => [
+  block.parentElement.parentElement.classList.contains("table-of-text"), block.scrollWidth > block.clientWidth + 1
+])
+"""
+"""Of every output on a page: is it a table of text, and does it have to be scrolled sideways?"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("site")
+def test_sentences_wrap_and_tables_keep_their_lines(site: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto((site / "README.html").as_uri())
+    outputs = [tuple(output) for output in page.evaluate(WRAPPED)]
+    assert set(outputs) == {(False, False), (True, True)}
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("site")
+def test_the_search_works_without_a_network(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((site / "search.html").as_uri() + "?q=odds+ratio")
+    page.wait_for_selector("#search-results p.search-summary:has-text('finished')")
+    found = page.locator("#search-results ul.search a").evaluate_all("links => links.map(link => link.href)")
+    assert any(link.partition("?")[0].endswith("docs/one-number.html") for link in found)
     assert errors == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import bayesdp as bdp
 from bayesdp import Model, Query
 from bayesdp.theorems.registry import theorems
@@ -31,7 +33,8 @@ def test_covered_is_what_leakage_proves() -> None:
         for query in queries():
             names = {theorem.name for theorem, kept in covered(example.model, [query]) if kept}
             try:
-                leaked = bdp.leakage(example.model, query, tau=0.1)
+                neighbours: Literal["replace"] | None = "replace" if isinstance(query, bdp.AnyMechanism) else None
+                leaked = bdp.leakage(example.model, query, tau=0.1, neighbours=neighbours)
             except bdp.BayesDPError:
                 assert not names
             else:

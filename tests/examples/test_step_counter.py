@@ -1,4 +1,4 @@
-"""The README's figures are those the code computes."""
+"""The figures of the README and of docs/one-number.md are those the code computes."""
 
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from step_counter import activity_assumptions, assumptions_text, readme_table
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_readmes_table_is_what_the_code_prints() -> None:
+def test_the_tables_are_what_the_code_prints() -> None:
     assert readme_table() in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme_table(theorems=True) in (ROOT / "docs" / "one-number.md").read_text(encoding="utf-8")
 
 
 def test_multiples_of_plain_dp() -> None:

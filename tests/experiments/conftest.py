@@ -10,6 +10,7 @@ import pytest
 from bayesdp.experiments import Report, reproduce
 from bayesdp.experiments.data import FOLDER_VARIABLE
 from bayesdp.experiments.studies import Study, study
+from bayesdp.models import OddsSeries
 from bayesdp.plotting.charts import Chart
 from bayesdp.plotting.drawing import draw
 
@@ -49,10 +50,22 @@ def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bayesdp.experiments.reproduction.draw", _drawn)
 
 
+def _invent_odds(patch: pytest.MonkeyPatch) -> None:
+    for fit in ("_odds_of_days", "_odds_of_intervals"):
+        patch.setattr(f"bayesdp.experiments.studies.{fit}", lambda *_: OddsSeries([6.0]))
+
+
+@pytest.fixture
+def invented_odds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the same odds stand for those of every series: fitting them takes seconds."""
+    _invent_odds(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Everything, on twins, with 50 runs and one picture for all."""
+    """Everything, on twins, with 50 runs, one picture for all, and odds by distance that are not fitted."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(FOLDER_VARIABLE, raising=False)
         patch.setattr("bayesdp.experiments.reproduction.draw", _drawn)
+        _invent_odds(patch)
         return reproduce(out=tmp_path_factory.mktemp("full"), runs=50, progress=False)

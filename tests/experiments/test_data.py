@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from bayesdp.errors import InvalidInputError, MissingDependencyError
-from bayesdp.experiments.data import FOLDER_VARIABLE, NAMES, load
+from bayesdp.experiments.data import FOLDER_VARIABLE, NAMES, absent, load
 
 FILES = Path(__file__).parents[3] / "shared/data"
 with_files = pytest.mark.skipif(not FILES.is_dir(), reason=f"the original files are not in {FILES}")
@@ -59,6 +59,37 @@ def test_a_file_is_read_as_the_twin_is_built(name: str, file: str, text: str, tm
     assert file in found.description
     assert found.frame.schema == load(name).frame.schema
     assert found.frame.height == text.count("\n") - 1
+
+
+def test_the_authors_names_of_files_are_read(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    galton = pl.read_csv(GALTON.encode(), schema_overrides={"family": pl.String})
+    stata = pd.DataFrame(galton.rename({"sex": "gender"}).to_dict(as_series=False))
+    stata.astype({"father": "float32", "height": "float32"}).to_stata(tmp_path / "galton.dta", write_index=False)
+    (tmp_path / "kid_iq.csv").write_text("kid_score,mom_hs,mom_iq,mom_work,mom_age\n65,1,121.1175,4,27\n")
+    found = load("galton", tmp_path)
+    (tmp_path / "galton.csv").write_text(GALTON)
+    preferred = load("galton", tmp_path)
+    assert (found.path, preferred.path) == (tmp_path / "galton.dta", tmp_path / "galton.csv")
+    assert_frame_equal(found.frame, preferred.frame, check_exact=True)
+    assert load("familyiq", tmp_path).path == tmp_path / "kid_iq.csv"
+    assert absent("galton", tmp_path) == absent("familyiq", tmp_path) == ()
+
+
+def test_a_broken_stata_file_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    for content in (b"", b"no Stata", b"\x72\x02\x01\x00" + bytes(20)):
+        (tmp_path / "galton.dta").write_bytes(content)
+        with pytest.raises(InvalidInputError, match=r"galton\.dta cannot be read as a Stata file"):
+            load("galton", tmp_path)
+
+
+def test_absent_files_are_named_in_a_folder_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    assert absent("galton") == ()
+    assert absent("galton", tmp_path) == ("galton.csv", "galton.dta")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    assert absent("electricity-80") == ("Electricity_P.csv",)
 
 
 def test_missing_steps_are_null(tmp_path: Path) -> None:

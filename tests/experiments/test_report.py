@@ -10,6 +10,8 @@ from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.report import html, introduction, markdown
 from bayesdp.experiments.tables import ReportTable
 
+FIGURES_OF_ALL = 40
+
 
 class _Page(HTMLParser):
     """What a page consists of, in order."""
@@ -46,7 +48,7 @@ def page(full: Report) -> _Page:
 
 
 def test_the_page_needs_nothing_else(full: Report, page: _Page) -> None:
-    assert len(page.sources) == len(page.alts) == 24
+    assert len(page.sources) == len(page.alts) == FIGURES_OF_ALL
     assert all(link.startswith("data:image/svg+xml;base64,") for link in page.sources)
     assert not {"script", "link", "iframe", "object"} & set(page.tags)
     assert not re.search(r"url\(|@import", full.html.read_text(encoding="utf-8"))
@@ -54,14 +56,14 @@ def test_the_page_needs_nothing_else(full: Report, page: _Page) -> None:
 
 def test_contents_list_all_figures_and_tables_pictures_first(full: Report, page: _Page) -> None:
     assert page.links == [f"#{place}" for place in page.places]
-    assert page.places[:24] == [name for name in FIGURES if name in page.places]
-    assert page.places[24:] == [f"table-{table.name}" for table in full.tables]
+    assert page.places[:FIGURES_OF_ALL] == [name for name in FIGURES if name in page.places]
+    assert page.places[FIGURES_OF_ALL:] == [f"table-{table.name}" for table in full.tables]
     assert max(i for i, tag in enumerate(page.tags) if tag == "img") < page.tags.index("table")
     assert page.tags.index("nav") < page.tags.index("img")
 
 
-def test_captions_do_not_repeat_what_stands_in_the_picture(full: Report, page: _Page) -> None:
-    assert len(page.captions) == 24
+def test_captions_do_not_repeat_the_text_of_the_picture(full: Report, page: _Page) -> None:
+    assert len(page.captions) == FIGURES_OF_ALL
     for chart in full.charts:
         for caption in page.captions:
             assert chart.says not in caption
@@ -96,7 +98,7 @@ def test_the_report_says_what_the_original_data_are_like(full: Report) -> None:
 def test_the_markdown_shows_the_pictures_that_were_written(full: Report) -> None:
     text = full.markdown.read_text(encoding="utf-8")
     shown = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
-    assert len(shown) == 24
+    assert len(shown) == FIGURES_OF_ALL
     assert all((full.out / path).is_file() for path in shown)
 
 
@@ -117,8 +119,8 @@ def test_whatever_is_in_a_table_or_a_failure_stays_text() -> None:
 
 
 def test_a_report_without_data_says_so() -> None:
-    assert any("Data: none, theory only." in text for text in introduction([], 10, 3))
-    assert any("10, seed 3" in text for text in introduction([], 10, 3))
+    assert any("Data: none, theory only." in text for text in introduction([], 10, 3, {}))
+    assert any("10, seed 3" in text for text in introduction([], 10, 3, {}))
     assert "<nav" not in html([], [], {}, [], {})
 
 

@@ -8,9 +8,11 @@ import pytest
 from bayesdp.errors import InvalidInputError
 from bayesdp.experiments import Report, catalogue, reproduce
 from bayesdp.experiments.curves import CURVES
+from bayesdp.experiments.extra import EXTRA
 from bayesdp.experiments.studies import STUDIES
 from bayesdp.plotting.drawing import draw
 
+KINDS = ("error", "mape", "added-error", "added-mape")
 FILES = Path(__file__).parents[3] / "shared/data"
 
 
@@ -19,7 +21,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_full_run_writes_every_file(full: Report) -> None:
-    expected = [*CURVES, *(f"{name}-{kind}" for name in STUDIES for kind in ("error", "mape"))]
+    expected = [*CURVES, *(f"{name}-{kind}" for name in STUDIES for kind in KINDS)]
     assert [chart.name for chart in full.charts] == expected
     for name in expected:
         assert (full.out / f"figures/{name}.svg").read_bytes().startswith(b"<?xml")
@@ -35,17 +37,19 @@ def test_a_full_run_writes_every_file(full: Report) -> None:
         assert len(rows(full.out / f"numbers/table-{table.name}.csv")) == len(table.rows)
         assert all(len(row) == len(table.header) for row in table.rows)
     assert set(full.files) == {path for path in full.out.rglob("*") if path.is_file()}
-    assert "24 figures and 6 tables" in str(full)
+    assert "40 figures and 6 tables" in str(full)
 
 
 @pytest.mark.slow
 def test_every_figure_can_be_drawn(full: Report) -> None:
     pictures = {draw(chart, "svg")[0] for chart in full.charts}
-    assert len(pictures) == 24
+    assert len(pictures) == 40
     assert all(picture.startswith(b"<?xml") for picture in pictures)
 
 
 @pytest.mark.skipif(not FILES.is_dir(), reason=f"the original files are not in {FILES}")
+@pytest.mark.usefixtures("one_picture", "invented_odds")
+@pytest.mark.slow
 def test_original_files_are_used_and_named(tmp_path: Path) -> None:
     found = reproduce(["galton", "activity-day", "electricity-70"], out=tmp_path, data=FILES, runs=20, progress=False)
     assert found.sources["galton"] == "original file galton.csv"
@@ -63,11 +67,13 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "numbers").iterdir()}
 
 
-@pytest.mark.usefixtures("one_picture")
+@pytest.mark.usefixtures("one_picture", "invented_odds")
+@pytest.mark.slow
 def test_names_select_and_the_seed_decides(full: Report, tmp_path: Path) -> None:
     names = ["electricity-80", "impossibility", "syntheticiq"]
     chosen = reproduce(names, out=tmp_path / "a", runs=50, progress=False)
-    assert {chart.name.removesuffix("-error").removesuffix("-mape") for chart in chosen.charts} == set(names)
+    expected = [f"{name}-{kind}" for name in ("syntheticiq", "electricity-80") for kind in KINDS]
+    assert [chart.name for chart in chosen.charts] == ["impossibility", *expected]
     everything, some = digests(full.out), digests(tmp_path / "a")
     kept = {name for name in some if not name.startswith("table-")}
     assert {name: some[name] for name in kept} == {name: everything[name] for name in kept}
@@ -114,10 +120,11 @@ def test_original_files_are_never_overwritten(tmp_path: Path, link: str) -> None
 
 def test_the_catalogue_has_a_line_for_everything() -> None:
     found = catalogue()
-    assert list(found) == [*CURVES, *STUDIES, "errata"]
+    assert list(found) == [*CURVES, *STUDIES, "errata", *EXTRA]
     assert all(text and "\n" not in text for text in found.values())
 
 
+@pytest.mark.usefixtures("one_picture", "invented_odds")
 def test_a_failing_data_set_does_not_abort_the_others(tmp_path: Path) -> None:
     (tmp_path / "galton.csv").write_text("nothing\n1\n")
     (tmp_path / "activity.csv").write_text("steps,date,interval\n0,2012-10-01,0\n0,2012-10-01,5\n")

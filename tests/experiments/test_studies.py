@@ -11,6 +11,7 @@ from bayesdp import Count, MarkovChain, Sum
 from bayesdp.experiments import Report
 from bayesdp.experiments.paper import DATA
 from bayesdp.experiments.studies import STUDIES, Study, _clipped, _sorted_by, study
+from bayesdp.models.diagnosis import Verdict
 
 
 def test_every_data_set_has_a_diagnosis(full: Report, twin_of: Callable[[str], Study]) -> None:
@@ -23,9 +24,22 @@ def test_every_data_set_has_a_diagnosis(full: Report, twin_of: Callable[[str], S
         assert f"Diagnosis of these data: {row[1]}" in chart.note
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_data_drawn_from_a_model_contradict_it(name: str, twin_of: Callable[[str], Study]) -> None:
+    assert twin_of(name).diagnosis.verdict in (Verdict.FINE, Verdict.NOT_TESTED)
+
+
+def test_the_diagnosis_is_about_the_families_of_the_query(twin_of: Callable[[str], Study]) -> None:
+    families = twin_of("galton")
+    assert families.data.frame.height == 898
+    figures = {finding.name: finding.figure for finding in families.diagnosis.findings}
+    assert figures["covariance"].startswith("197 groups: ")
+    assert families.records == 3 * 197
+
+
 def test_every_figure_and_table_marks_twins(full: Report) -> None:
     for chart in full.charts:
-        name = chart.name.rpartition("-")[0]
+        name = chart.name.rpartition("-")[0].removesuffix("-added")
         if name in STUDIES:
             assert ("synthetic data" if name == "syntheticiq" else "(twin)") in chart.source
         else:

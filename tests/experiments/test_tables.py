@@ -85,7 +85,7 @@ def test_every_verdict_is_a_match_or_gives_a_reason(full: Report) -> None:
 
 def test_claims_beyond_the_papers_own_checks(full: Report) -> None:
     general = verdict(full, "", "MAPE of general")
-    ends = [re.findall(r"holds for ε up to (\d+) only: the mean error is n/ε records", text) for text in general]
+    ends = [re.findall(r"holds, for ε up to (\d+): the mean error is n/ε records", text) for text in general]
     assert ends == [["3"], ["3"], ["1"], ["3"], ["5"]]
     (gaussian,) = verdict(full, "Theory", "ρ up to which")
     assert gaussian.startswith("holds only for m below 7")

@@ -16,7 +16,7 @@ from bayesdp.cli import run
 from bayesdp.explorer.choices import Choices
 from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.page_text import PageText, wanted_of
-from bayesdp.explorer.priced_assumptions import PricedAssumptions, look
+from bayesdp.explorer.priced_assumptions import PricedAssumptions, priced_assumptions_of
 from bayesdp.explorer.view import Findings, done, next_job, together
 
 NOTHING = ExploredFile.of(None)
@@ -133,7 +133,7 @@ def test_every_priced_assumption_of_a_table(
     polars.DataFrame({"family": [f for f in range(60) for _ in range(3)], "height": heights}).write_csv(path)
     explored = ExploredFile.of(path)
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    priced_assumptions = look(explored, chosen)
-    assumptions = [replace(chosen, assumption=step.name) for step in priced_assumptions.steps if step.possible]
+    priced_assumptions = priced_assumptions_of(explored, chosen)
+    assumptions = [replace(chosen, assumption=each.name) for each in priced_assumptions.shown if each.possible]
     assert len(assumptions) >= 3
     check(explored, assumptions, tmp_path, capsys, priced_assumptions)

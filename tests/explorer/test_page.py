@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars
 import pytest
 
-from bayesdp import MarkovChain
+from bayesdp import Answer, MarkovChain
+from bayesdp.ledger import Ledger
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("explorer")]
 
@@ -110,7 +115,15 @@ def test_every_control_is_named_and_reached_by_tab(browser: Any, served: Served)
         if name in reached and name in ("kind", ""):
             break
         reached.append(name)
-    assert [name for name in reached if name][:6] == ["kind", "values", "start", "epsilon", "beta", "assumed"]
+    assert [name for name in reached if name][:7] == [
+        "kind",
+        "values",
+        "start",
+        "epsilon",
+        "definition",
+        "beta",
+        "assumed",
+    ]
     assert "python" in reached
     unnamed = """() => [...document.querySelectorAll("input, select, button")].filter(control =>
       control.offsetParent && !control.labels?.length && !control.innerText && !control.ariaLabel).map(c => c.id)"""
@@ -170,17 +183,18 @@ def test_fifty_columns_work_by_keyboard_and_show_no_value(browser: Any, served: 
     others = {f"a_rather_long_name_of_column_{number:02}": [9876543] * 400 for number in range(48)}
     polars.DataFrame({"hour": range(400), "room": rooms, **others}).write_csv(tmp_path / "house.csv")
     visit = Visit(browser, served(tmp_path / "house.csv"), viewport={"width": 390, "height": 850})
-    assert "Then look at the table" in visit.page.inner_text(".problem")
-    assert "The 50 columns" in visit.page.inner_text("form")
+    assert visit.page.input_value("#order_by") == "hour"  # the only column whose name is that of a clock
+    assert "in the order of hour may depend on each other" in visit.page.inner_text("#answer")
     visit.tab_to("column")
     visit.page.keyboard.type("room")
+    visit.tab_to("condition")
+    visit.page.keyboard.press("ControlOrMeta+a")
+    visit.page.keyboard.press("Delete")
     visit.tab_to("values")
     visit.page.keyboard.type("hall")
-    visit.tab_to("order_by")
-    visit.page.keyboard.type("hour")
-    visit.tab_to("look")
-    visit.page.keyboard.press("Enter")
-    visit.page.wait_for_selector("#assumption input:checked")
+    visit.page.wait_for_selector(
+        "#assumption input:checked"
+    )  # a small table is read as soon as the question is complete
     visit.page.wait_for_selector(".bar .words")
     visit.page.wait_for_selector("svg.chart")
     recommended = visit.page.input_value("#assumption input:checked")
@@ -192,6 +206,123 @@ def test_fifty_columns_work_by_keyboard_and_show_no_value(browser: Any, served: 
     assert visit.page.evaluate(STICKING_OUT) == []
     assert "SENTINEL" not in visit.page.content()
     assert "9876543" not in visit.page.content()
+    visit.close()
+
+
+@pytest.fixture
+def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table of two columns, one of them with a sentinel, and a ledger of its own."""
+    monkeypatch.setenv("BAYESDP_LEDGER", str(tmp_path / "ledger.db"))
+    draw = Random(1)
+    on = [draw.random() < 0.4]
+    while len(on) < 500:
+        on.append(on[-1] if draw.random() < 0.6 else draw.random() < 0.4)
+    polars.DataFrame({"day": range(500), "on": on, "note": ["SENTINELattic"] * 500}).write_csv(tmp_path / "steps.csv")
+    return tmp_path / "steps.csv"
+
+
+def ready_to_sign(visit: Visit) -> None:
+    """Wait for the advice of a table and fill in the form of the release."""
+    visit.page.wait_for_selector("#assumption input:checked")
+    visit.page.wait_for_selector("#answer .interval")
+    visit.page.fill("#name", "A. Holder")
+    visit.page.fill("#reason", "a rehearsal")
+
+
+def test_a_holder_releases_and_keeps_the_papers(browser: Any, served: Served, steps: Path) -> None:
+    visit = Visit(browser, served(steps), accept_downloads=True)
+    ready_to_sign(visit)
+    assert "SENTINEL" not in visit.page.content()
+    assert not (steps.parent / "ledger.db").exists()  # nothing is charged, and no account opened, before the click
+    visit.page.click("#preview")
+    visit.page.wait_for_selector("#released p:not(.wait)")
+    assert "Nothing was charged" in visit.page.inner_text("#released")
+    visit.page.dblclick("#release")
+    visit.page.wait_for_selector("#released svg")
+    files = {}
+    for label in ("The statement (HTML)", "The answer (JSON)", "The script", "The notebook", "The command"):
+        with visit.page.expect_download() as download:
+            visit.page.get_by_text(label, exact=True).click()
+        files[download.value.suggested_filename] = Path(download.value.path()).read_text()
+    answer = Answer.from_dict(json.loads(files["answer.json"]))
+    assert f"{answer.value:,.6g}" in visit.page.inner_text("#released")
+    assert "A. Holder" in files["statement.html"]
+    assert json.loads(files["release.ipynb"])["nbformat"] == 4
+    script = steps.parent / "again.py"
+    script.write_text(files["release.py"])
+    again = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=steps.parent)
+    assert "Released before" in again.stdout
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shell = subprocess.run(
+        files["release.sh"],
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=steps.parent,
+        env={**os.environ, "PATH": path},
+    )
+    assert "Released before" in shell.stdout
+    with Ledger(steps.parent / "ledger.db", create=False) as ledger:
+        assert len(ledger.entries("steps", "charge")) == 1
+    assert visit.page.evaluate(STICKING_OUT) == []
+    visit.close()
+
+
+def test_answers_by_weekday_are_released_together(
+    browser: Any, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAYESDP_LEDGER", str(tmp_path / "ledger.db"))
+    begin, draw = datetime(2012, 10, 1), Random(2)
+    at = [begin + timedelta(hours=number) for number in range(1000)]
+    polars.DataFrame({"at": at, "on": [draw.random() < 0.3 for _ in at]}).write_parquet(tmp_path / "hours.parquet")
+    visit = Visit(browser, served(tmp_path / "hours.parquet"), viewport={"width": 390, "height": 850})
+    visit.page.select_option("#by", "weekday")
+    visit.page.wait_for_function("() => document.querySelector('#answer').innerText.includes('for each weekday')")
+    ready_to_sign(visit)
+    assert "each answer ±" in visit.page.inner_text("#answer .interval")
+    assert "average window" in visit.page.inner_text("#assumption")
+    visit.page.dblclick("#release")
+    visit.page.wait_for_selector("#released svg.chart")
+    visit.page.click("#released summary")
+    listed = visit.page.locator("#released .columns li").all_inner_texts()
+    assert [text.split(":")[0] for text in listed] == [f"weekday {day}" for day in range(1, 8)]
+    with visit.page.expect_download() as download:
+        visit.page.get_by_text("The statement (HTML)", exact=True).click()
+    filed = Path(download.value.path()).read_text()
+    assert all(text in filed for text in listed)
+    with Ledger(tmp_path / "ledger.db", create=False) as ledger:
+        assert len(ledger.entries("hours", "charge")) == 7
+    assert visit.page.evaluate(STICKING_OUT) == []
+    assert visit.page.evaluate(FAINT) == []
+    visit.close()
+
+
+def test_two_tabs_charge_once(browser: Any, served: Served, steps: Path) -> None:
+    address = served(steps)
+    visits = [Visit(browser, address), Visit(browser, address)]
+    for visit in visits:
+        ready_to_sign(visit)
+    for visit in visits:
+        visit.page.click("#release", no_wait_after=True)
+    values = []
+    for visit in visits:
+        visit.page.wait_for_selector("#released .interval")
+        values.append(visit.page.inner_text("#released .interval"))
+        visit.close()
+    assert values[0] == values[1]
+    with Ledger(steps.parent / "ledger.db", create=False) as ledger:
+        assert len(ledger.entries("steps", "charge")) == 1
+
+
+def test_a_release_without_a_name_is_refused(browser: Any, served: Served, steps: Path) -> None:
+    visit = Visit(browser, served(steps))
+    ready_to_sign(visit)
+    visit.page.fill("#name", "")
+    visit.page.click("#release")
+    visit.page.wait_for_selector("#released .warning")
+    assert visit.page.inner_text("#released") == "Enter your name"
+    assert not (steps.parent / "ledger.db").exists()
     visit.close()
 
 

@@ -56,7 +56,7 @@ def test_large_promises_are_warned_of() -> None:
     assert "hardly a promise" in warning
 
 
-def test_findings_of_another_screen_are_not_used() -> None:
+def test_findings_about_other_choices_are_not_used() -> None:
     other = done(Job("quick", wanted_of(NOTHING, GROUPS, None)))
     assert page_text(NOTHING, replace(GROUPS, group_size="5"), None, other).chart == ""
     assert page_text(NOTHING, GROUPS, None, other).chart != ""

@@ -4,7 +4,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bayesdp import AnyOf, ArbitraryGroups, GaussianGroups, GaussianSeries, HiddenMarkov, MarkovChain, Model, OddsChain
+from bayesdp import (
+    AnyOf,
+    ArbitraryGroups,
+    GaussianGroups,
+    GaussianSeries,
+    HiddenMarkov,
+    MarkovChain,
+    Model,
+    OddsChain,
+    OddsSeries,
+)
 from bayesdp.explorer.pictures import chart, graph, heat_map, pictures
 from bayesdp.plotting.charts import Chart, Panel, line
 
@@ -22,6 +32,8 @@ FOUR = [[0.4 if i == j else 0.2 for j in range(4)] for i in range(4)]
         (HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]]), 1),
         (OddsChain(5), 1),
         (OddsChain(5, memory=2), 1),
+        (OddsSeries([5.84, 1.25, 1.44]), 1),
+        (OddsSeries([1.5] * 9), 1),
         (GaussianGroups(correlation=0.3, size=1000), 1),
         (GaussianGroups(covariance=[[1, -0.5], [-0.5, 1]]), 1),
         (GaussianSeries(coefficients=(0.5, 0.2)), 1),

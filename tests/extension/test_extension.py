@@ -96,11 +96,11 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     assert run(["fit", "--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
     assert "--pair NAME The column that identifies a pair (twins)." in printed
-    assert (
-        "--order-by A,B The columns that order the records (markov, odds-chain, gaussian-series, lingering)." in printed
-    )
+    takers = "arbitrary, markov, odds-chain, odds-series, gaussian-series, lingering"
+    assert f"--order-by A,B The columns that order the records ({takers})." in printed
     assert "--record NAME What a record is" in printed
-    assert "error, or drop the records (gaussian, markov, odds-chain, gaussian-series, lingering)." in printed
+    droppers = "gaussian, markov, odds-chain, odds-series, gaussian-series, lingering"
+    assert f"error, or drop the records ({droppers})." in printed
     assert run(["fit", str(data), "--model", "twins", "--pair", "couple", "--record", "twin", "-o", str(path)]) == 0
     assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
     capsys.readouterr()
@@ -112,18 +112,14 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     assert fitted == Lingering.fit(TABLE.with_row_index("t"), state="ill", order_by=["t"], step="1", margin=0.125)
     assert isinstance(fitted, Lingering)
     assert (fitted.stay, fitted.length, fitted.gaps) == (0.375, 100, False)
+    known = "--model must be arbitrary, gaussian, markov, odds-chain, odds-series, gaussian-series, twins or lingering"
     for arguments, message in (
         (["--model", "twins"], "a twins model needs --pair, such as --pair couple"),
         (["--model", "twins", "--pair", "couple", "--missing", "drop"], "--missing does not go with --model twins"),
         (["--model", "markov", "--pair", "couple"], "--pair does not go with --model markov"),
-        (
-            ["--model", "quintuplets"],
-            "--model must be gaussian, markov, odds-chain, gaussian-series, twins or lingering, not 'quintuplets'",
-        ),
-        (
-            ["--model", "arbitrary"],
-            "--model must be gaussian, markov, odds-chain, gaussian-series, twins or lingering, not 'arbitrary'",
-        ),
+        (["--model", "quintuplets"], f"{known}, not 'quintuplets'"),
+        (["--model", "independent"], f"{known}, not 'independent'"),
+        (["--model", "arbitrary"], "an arbitrary model needs --group, such as --group user"),
     ):
         assert run(["fit", str(data), *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -20,7 +20,29 @@ Columns = Mapping[str, tuple[str, Sequence[Any]]]
 
 FrameOf = Callable[[str, Columns], Any]
 
+ENGINES = (
+    "pandas",
+    "pandas-arrow",
+    "polars",
+    "lazy",
+    "pyarrow",
+    "duckdb",
+    "ibis",
+    "postgresql",
+    "dask",
+    "dask-arrow",
+    "spark",
+)
+"""The engines of a test with the parameter `engine`, unless the test lists its own."""
+
 SLOW_ENGINES = ("dask", "ibis", "postgresql", "spark")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test in every engine if it takes an engine and lists none."""
+    listed = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "engine" in metafunc.fixturenames and not any(names == "engine" or "engine" in tuple(names) for names in listed):
+        metafunc.parametrize("engine", ENGINES)
 
 
 @pytest.hookimpl(tryfirst=True)

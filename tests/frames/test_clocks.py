@@ -59,6 +59,7 @@ def test_what_follows_the_clock_is_a_violation(effect: str, finding: str) -> Non
     assert diagnosis.verdict == "violated"
 
 
+@pytest.mark.slow
 def test_what_does_not_is_fine() -> None:
     found = [verdicts(diagnosed(readings(seed, 9000))) for seed in range(2, 12)]
     for name in ("time of day", "weekday", "season"):

@@ -175,7 +175,7 @@ def test_a_session_does_not_reveal_how_text_was_read(tmp_path: Any) -> None:
     zoned = _visits([f"{day}T00:00:00Z" for day in DAYS[:8]])
     chain = bdp.OddsChain(9, column="s", states=(0, 1), layout=ChainLayout("day"))
     with bdp.Session(zoned, chain, **place) as session, pytest.raises(RefusedError):
-        session.fit(tau=0.1, within={"weekday": range(1, 8)})
+        session.fit(tau=0.1, within={"weekday": range(1, 8)}, anyway=True)
 
 
 def test_advice_on_times_with_offsets_does_without_clocks() -> None:

@@ -838,6 +838,7 @@ def wanted(frame_of: FrameOf) -> list[dict[str, Any]]:
     return diagnoses(frame_of, "polars")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "polars"])
 def test_diagnoses_are_the_same_everywhere(engine: str, frame_of: FrameOf, wanted: list[dict[str, Any]]) -> None:
     assert diagnoses(frame_of, engine) == wanted

@@ -511,3 +511,44 @@ def test_dates_whose_month_is_not_sure_are_texts(tmp_path: Path, written: str, k
     path = tmp_path / "t.csv"
     path.write_text(f"day,x\n,0\n{written},1\n")
     assert scan(path).kind("day") == kind
+
+
+def test_several_paths_are_one_table() -> None:
+    for month, numbers in (("10", "1\n2\n"), ("11", "30\n"), ("12", "400\n")):
+        written(f"2012-{month}.csv", f"a\n{numbers}")
+    assert total(["2012-10.csv", "2012-1[12].csv"]) == 433 == total(("2012-10.csv", Path("2012-11.csv"), "2012-12.csv"))
+    assert total(["2012-1*.csv"]) == 433
+    pl.DataFrame({"a": [5]}).write_parquet(Path(written("parts/x.txt", "")).with_name("1.parquet"))
+    pl.DataFrame({"a": [6]}).write_parquet("2.parquet")
+    assert total(["2.parquet", "parts"]) == 11
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ([], "the list of paths is empty"),
+        (["a.csv", "./a.csv"], "a.csv is named twice, so its records would count twice"),
+        (["a.csv", "*.csv"], "a.csv is named twice"),
+        (["a.csv", "b.parquet"], "files of different kinds"),
+        (["a.csv", "absent.csv"], "absent.csv: there is no such file"),
+        (["a.csv", "sqlite:///x.db#t"], "cannot be read with files"),
+        (["b.parquet", "keyed"], "keyed has folders whose names are columns"),
+        (["a.csv", 3], "expected a table"),
+    ],
+)
+def test_paths_that_are_no_single_table_are_refused(paths: list[Any], message: str) -> None:
+    written("a.csv", "a\n1\n")
+    pl.DataFrame({"a": [1]}).write_parquet("b.parquet")
+    Path("keyed/year=2012").mkdir(parents=True)
+    pl.DataFrame({"a": [1]}).write_parquet("keyed/year=2012/1.parquet")
+    with pytest.raises(FrameError, match=message.replace(".", r"\.")):
+        scan(paths)
+
+
+def test_a_new_file_of_a_listed_pattern_is_a_change() -> None:
+    written("a.csv", "a\n1\n")
+    written("b1.csv", "a\n1\n")
+    table = scan(["a.csv", "b*.csv"])
+    written("b2.csv", "a\n1\n")
+    with pytest.raises(FrameError, match=r"a\.csv, b\*\.csv changed since it was opened"):
+        total(table)

@@ -13,19 +13,6 @@ from bayesdp.models.learnt_correlation import STEPS
 
 FrameOf = Callable[[str, Any], Any]
 
-ENGINES = (
-    "pandas",
-    "pandas-arrow",
-    "polars",
-    "lazy",
-    "pyarrow",
-    "duckdb",
-    "ibis",
-    "postgresql",
-    "dask",
-    "dask-arrow",
-    "spark",
-)
 
 LAYOUT = GroupLayout("v", ["g", "h"])
 BOUNDS = (-3.0, 17.0)
@@ -63,7 +50,6 @@ def expected(name: str) -> tuple[list[tuple[int, int]], tuple[int, int, int]]:
 
 
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # PySpark leaves them to Python
-@pytest.mark.parametrize("engine", ENGINES)
 def test_sums_over_pairs(engine: str, frame_of: FrameOf) -> None:
     frame = frame_of(engine, COLUMNS)
     for name in ("v", "w"):

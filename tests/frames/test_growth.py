@@ -7,22 +7,8 @@ import polars as pl
 import pytest
 
 from bayesdp.errors import LedgerError
-from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_parts
+from bayesdp.frames.growth import Extent, check_grown, extent_of, extent_of_first, extents_of_parts, records_before
 from bayesdp.frames.source import scan
-
-ENGINES = (
-    "pandas",
-    "pandas-arrow",
-    "polars",
-    "lazy",
-    "pyarrow",
-    "duckdb",
-    "ibis",
-    "postgresql",
-    "dask",
-    "dask-arrow",
-    "spark",
-)
 
 Columns = dict[str, tuple[str, list[Any]]]
 FrameOf = Callable[[str, Columns], Any]
@@ -36,7 +22,6 @@ ENDS: dict[str, Extent] = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_where_a_table_ends(engine: str, frame_of: FrameOf, meters: Columns) -> None:
     table = scan(frame_of(engine, meters))
     for order, extent in ENDS.items():
@@ -59,6 +44,22 @@ def test_where_a_table_ends(engine: str, frame_of: FrameOf, meters: Columns) -> 
     ):
         with pytest.raises(LedgerError, match="does not continue"):
             check_grown(table, [other])
+
+
+def test_where_a_table_ended_when_it_was_shorter(engine: str, frame_of: FrameOf, meters: Columns) -> None:
+    table = scan(frame_of(engine, meters))
+    assert extent_of_first(table, "hour", 6) == Extent(6, "hour", 2, before=3, through=6)
+    assert extent_of_first(table, "hour", 5) == Extent(5, "hour", 2, before=3, through=5)
+    assert extent_of_first(table, "day", 3) == Extent(3, "day", "2024-02-28", before=0, through=3)
+    assert extent_of_first(table, "when", 6) == Extent(6, "when", "2024-02-29 02:00:00", before=3, through=6)
+    for order, extent in ENDS.items():
+        assert extent_of_first(table, order, 9) == extent
+    assert extent_of_first(table, None, 4) == Extent(4)
+    assert records_before(table, "hour", [1, 2, 9]) == (0, 3, 9)
+    with pytest.raises(LedgerError, match="had 10 when"):
+        extent_of_first(table, "hour", 10)
+    with pytest.raises(LedgerError, match="give the table as it was"):
+        extent_of_first(table, "district", 3)
 
 
 @pytest.mark.parametrize("damaged", [None, 3.5, {"records": -1}, {"records": 1, "order": "t", "until": None}, [9]])

@@ -13,21 +13,6 @@ from bayesdp.frames.groups import group_moments
 from bayesdp.frames.transitions import transitions
 from bayesdp.models.layout import ChainLayout, GroupLayout
 
-ENGINES = (
-    "pandas",
-    "pandas-arrow",
-    "polars",
-    "lazy",
-    "pyarrow",
-    "duckdb",
-    "ibis",
-    "postgresql",
-    "dask",
-    "dask-arrow",
-    "spark",
-)
-every_engine = pytest.mark.parametrize("engine", ENGINES)
-
 Columns = dict[str, tuple[str, list[Any]]]
 FrameOf = Callable[[str, Columns], Any]
 
@@ -45,7 +30,6 @@ def one_column(kind: str, values: list[Any]) -> Columns:
     return {"x": (kind, values), "k": ("int64", list(range(len(values)))), "g": ("int64", [0, 0, 1, 1, 2, 2])}
 
 
-@every_engine
 def test_missing_values_are_refused_with_their_number_and_place(engine: str, frame_of: FrameOf) -> None:
     frame = frame_of(engine, GAPS)
     for query, listed in (
@@ -59,7 +43,6 @@ def test_missing_values_are_refused_with_their_number_and_place(engine: str, fra
     assert [found.counts for found in tally(frame, [Count("k", equals=3), Sum("k", bounds=(0, 2))])] == [(1,), (11,)]
 
 
-@every_engine
 def test_missing_values_are_left_out_of_questions_about_them(engine: str, frame_of: FrameOf) -> None:
     asked = [
         Sum("i", bounds=(0, 8)),
@@ -75,7 +58,6 @@ def test_missing_values_are_left_out_of_questions_about_them(engine: str, frame_
     assert [(each.records, each.present) for each in found] == [(5, 5), (3, 3), (3, 3), (2, 3), (3, 3), (3, 3), (0, 2)]
 
 
-@every_engine
 @pytest.mark.parametrize(("kind", "nothing"), [("double", None), ("double", NAN), ("int64", None), ("string", None)])
 def test_nothing_is_there(engine: str, kind: str, nothing: Any, frame_of: FrameOf) -> None:
     frame = frame_of(engine, one_column(kind, [nothing] * 6))
@@ -94,7 +76,6 @@ def test_nothing_is_there(engine: str, kind: str, nothing: Any, frame_of: FrameO
                 group_moments(frame, layout, "drop")
 
 
-@every_engine
 def test_no_rows_at_all(engine: str, frame_of: FrameOf) -> None:
     frame = frame_of(engine, {"x": ("double", []), "k": ("int64", []), "t": ("string", [])})
     for ask in (
@@ -107,7 +88,6 @@ def test_no_rows_at_all(engine: str, frame_of: FrameOf) -> None:
             ask()
 
 
-@every_engine
 @pytest.mark.parametrize(
     ("values", "count"),
     [
@@ -133,7 +113,6 @@ def test_infinite_values_are_refused(
             ask()
 
 
-@every_engine
 def test_large_values_are_not_infinite(engine: str, frame_of: FrameOf) -> None:
     """Their plain sum is beyond floats, or is nothing where it should be, but none of them is."""
     frame = frame_of(engine, one_column("double", [1.7e308, 1.7e308, -1.7e308, None, 1.0, 1.7e308]))
@@ -151,7 +130,6 @@ def test_large_values_are_not_infinite(engine: str, frame_of: FrameOf) -> None:
 # --- chains -----------------------------------------------------------------------------------------------------------
 
 
-@every_engine
 def test_missing_states(engine: str, frame_of: FrameOf) -> None:
     frame, having = frame_of(engine, GAPS), {1: "1 record has", 3: "3 records have"}
     for state, missing in (("f", 3), ("b", 3), ("t", 1), ("f > 0 and i > 4", 3), ("not b", 3)):
@@ -163,7 +141,6 @@ def test_missing_states(engine: str, frame_of: FrameOf) -> None:
     assert transitions(frame, "t", ChainLayout("k"), "drop").counts == ((0, 1), (2, 0))
 
 
-@every_engine
 @pytest.mark.parametrize("kind", ["order", "second order", "entity", "second entity", "order with a step", "both"])
 def test_records_without_a_place(engine: str, kind: str, frame_of: FrameOf) -> None:
     who: list[Any] = ["u", "u", "u", "w", "w", "v"]
@@ -193,7 +170,6 @@ def test_records_without_a_place(engine: str, kind: str, frame_of: FrameOf) -> N
         transitions(frame_of(engine, columns), "s", ChainLayout(**layout))
 
 
-@every_engine
 @pytest.mark.parametrize("kind", ["int64", "double", "string", "date32", "timestamp[us]"])
 def test_ties_are_refused_and_the_message_says_what_to_do(engine: str, kind: str, frame_of: FrameOf) -> None:
     time = ["a", "b", "b", "b", "c", "a"] if kind == "string" else [1, 2, 2, 2, 3, 1]
@@ -215,7 +191,6 @@ def test_ties_are_refused_and_the_message_says_what_to_do(engine: str, kind: str
     assert found.counts == ((0, 2), (2, 0))
 
 
-@every_engine
 def test_zeros_are_one_number(engine: str, frame_of: FrameOf) -> None:
     """−0.0 and 0.0 are the same state, the same entity, the same role and the same time."""
     columns: Columns = {
@@ -237,7 +212,6 @@ def test_zeros_are_one_number(engine: str, frame_of: FrameOf) -> None:
         group_moments(frame, GroupLayout("v", "g", "z"))
 
 
-@every_engine
 @pytest.mark.parametrize("kind", ["int8", "uint8", "uint16", "uint32", "uint64", "int64", "double", "float"])
 def test_records_closer_than_the_step(engine: str, kind: str, frame_of: FrameOf) -> None:
     def chain(times: list[int], step: float) -> Any:
@@ -256,7 +230,6 @@ def test_records_closer_than_the_step(engine: str, kind: str, frame_of: FrameOf)
         chain([0, 2, 4, 6, 8, 9], 1.5)
 
 
-@every_engine
 def test_a_step_that_no_record_keeps(engine: str, frame_of: FrameOf) -> None:
     """Every record is then a gap, and the message says so: it is not the states that are at fault."""
     columns: Columns = {
@@ -279,7 +252,6 @@ def test_a_step_that_no_record_keeps(engine: str, frame_of: FrameOf) -> None:
     assert transitions(frame, "s", ChainLayout("k", entity="who", step=1)).counts == ((1, 1), (0, 0))
 
 
-@every_engine
 def test_an_order_wider_than_integers(engine: str, frame_of: FrameOf) -> None:
     """The distance of the records is no 64-bit integer: refused by the first check that notices."""
     columns: Columns = {"o": ("int64", [-(2**63), 2**63 - 1]), "s": ("string", ["a", "b"])}
@@ -288,7 +260,6 @@ def test_an_order_wider_than_integers(engine: str, frame_of: FrameOf) -> None:
     assert transitions(frame_of(engine, columns), "s", ChainLayout("o")).counts == ((0, 1), (0, 0))
 
 
-@every_engine
 def test_a_step_beyond_reason(engine: str, frame_of: FrameOf) -> None:
     frame = frame_of(engine, GAPS)
     with pytest.raises(FrameError, match="less than the step"):
@@ -303,7 +274,6 @@ def test_a_step_beyond_reason(engine: str, frame_of: FrameOf) -> None:
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
-@every_engine
 def test_groups_without_values(engine: str, frame_of: FrameOf) -> None:
     columns: Columns = {
         "g": ("int64", [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]),
@@ -333,7 +303,6 @@ def test_groups_without_values(engine: str, frame_of: FrameOf) -> None:
         group_moments(frame_of(engine, columns), GroupLayout("v", "g"), "drop")
 
 
-@every_engine
 def test_two_records_in_one_role(engine: str, frame_of: FrameOf) -> None:
     """As many as to overflow what their sum would be multiplied with."""
     columns: Columns = {
@@ -347,7 +316,6 @@ def test_two_records_in_one_role(engine: str, frame_of: FrameOf) -> None:
         group_moments(frame_of(engine, columns), GroupLayout("v", "g", "r"))
 
 
-@every_engine
 def test_one_group_only(engine: str, frame_of: FrameOf) -> None:
     columns: Columns = {"g": ("string", ["é"] * 4), "v": ("double", [1.0, 2.0, 3.0, 4.0])}
     with pytest.raises(FrameError, match="there is one group only"):

@@ -1,4 +1,4 @@
-"""One long chain in stretches: the same integers as everywhere, wherever it is cut."""
+"""One long chain in segments: the same integers as everywhere, wherever it is cut."""
 
 import datetime as dt
 import random
@@ -67,8 +67,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _along(frame: Any, layout: dict[str, Any], back: int = 1) -> Sequences:
     chains = Sequences.of(frame, "s", ChainLayout(**layout), back=back)
-    assert chains.stretches is not None
-    assert len(chains.stretches.cuts) >= 2
+    assert chains.segments is not None
+    assert len(chains.segments.cuts) >= 2
     return chains
 
 
@@ -154,11 +154,11 @@ def test_every_record_is_counted_once_and_sees_those_before_it(engine: str, fram
 
 def test_what_is_short_or_on_one_machine_stays_whole(frame_of: FrameOf) -> None:
     for engine in ("pandas", "polars", "lazy", "pyarrow", "duckdb"):
-        assert Sequences.of(frame_of(engine, COLUMNS), "s", ChainLayout("k")).stretches is None
+        assert Sequences.of(frame_of(engine, COLUMNS), "s", ChainLayout("k")).segments is None
         assert scan(frame_of(engine, COLUMNS)).partitions == 1
 
 
 def test_dask_keeps_a_short_chain_in_one_partition(frame_of: FrameOf) -> None:
     chains = Sequences.of(frame_of("dask", COLUMNS), "s", ChainLayout("k"))
-    assert chains.stretches is None
+    assert chains.segments is None
     assert (chains.table.partitions, chains.along.partitions) == (4, 1)

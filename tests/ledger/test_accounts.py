@@ -1,4 +1,4 @@
-"""The books during one transaction: what was read is known, what is written is sent together, or not at all."""
+"""The accounts during one transaction: reads are remembered, and writes are sent together or not at all."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,15 +21,15 @@ COUNT = Charge("q", "count", {"query": "count"}, 0.5)
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     database = Database(tmp_path / "budget.db", create=True)
-    with kept(database) as store:
+    with opened(database) as store:
         store.open("steps", OPENING)
     yield database
     database.close()
 
 
 @contextmanager
-def kept(database: Database, **foreseen: Any) -> Iterator[AccountStore]:
-    """Open the books to write, and send what was written."""
+def opened(database: Database, **foreseen: Any) -> Iterator[AccountStore]:
+    """Open the accounts to write, and send what was written."""
     with database.transaction(write=True) as transaction:
         store = AccountStore(transaction, write=True, **foreseen)
         yield store
@@ -41,20 +41,20 @@ def numbers(database: Database) -> list[int]:
         return [entry.number for entry in AccountStore(transaction, write=False).read()]
 
 
-def test_a_charge_is_in_the_books_before_it_is_in_the_ledger(database: Database) -> None:
-    with kept(database) as store:
+def test_a_charge_is_in_the_accounts_before_it_is_flushed(database: Database) -> None:
+    with opened(database) as store:
         assert (store.entries, store.head) != (0, GENESIS)
         entry = store.charge("steps", COUNT)
         assert numbers(database) == [1], "nothing is sent yet"
         assert store.state("steps").totals[0].tau == 0.5
         assert store.state("steps").head == entry.hash == store.head
-        assert store.stands(entry)
+        assert store.contains(entry)
     assert numbers(database) == [1, 2]
 
 
 def test_what_is_refused_half_way_is_not_written(database: Database) -> None:
     def charge_twice() -> None:
-        with kept(database) as store:
+        with opened(database) as store:
             store.charge("steps", COUNT)
             store.charge("steps", Charge("q", "count", {"query": "sum"}, 0.5))
 
@@ -64,7 +64,7 @@ def test_what_is_refused_half_way_is_not_written(database: Database) -> None:
 
 
 def test_what_is_foreseen_is_fetched_in_one_round(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    with kept(database) as store:
+    with opened(database) as store:
         store.charge("steps", COUNT)
     rounds: list[int] = []
     fetch = Transaction.fetch
@@ -82,9 +82,9 @@ def test_what_is_foreseen_is_fetched_in_one_round(database: Database, monkeypatc
     assert sum(number > 0 for number in rounds) == 1
 
 
-def test_an_end_that_moved_meanwhile_is_never_overwritten(database: Database) -> None:
+def test_an_end_that_another_process_moved_is_not_overwritten(database: Database) -> None:
     def charge_where_it_ended() -> None:
-        with kept(database) as store:
+        with opened(database) as store:
             store.charge("steps", COUNT)
             store._transaction.write((sa.update(ledgers).values(head="f" * 64), {}))
 
@@ -95,7 +95,7 @@ def test_an_end_that_moved_meanwhile_is_never_overwritten(database: Database) ->
 
 @pytest.mark.parametrize("change", [{"entry": 1}, {"entry": 9}, {"head": "0" * 64}])
 def test_an_answer_belongs_to_the_charge_of_its_receipt_only(database: Database, change: dict[str, Any]) -> None:
-    with kept(database) as store:
+    with opened(database) as store:
         entry = store.charge("steps", COUNT)
         receipt: dict[str, Any] = {"entry": entry.number, "head": entry.hash, "state": store.state("steps")}
         with pytest.raises(LedgerError, match="is not the charge on 'steps' that this receipt is for"):
@@ -107,7 +107,7 @@ def test_an_answer_belongs_to_the_charge_of_its_receipt_only(database: Database,
 
 
 def test_a_similar_account_is_not_opened_by_accident(database: Database) -> None:
-    with kept(database) as store:
+    with opened(database) as store:
         assert store.opened_with("steps", OPENING)
         with pytest.raises(LedgerError):
             store.opened_with("steps", Opening({"type": "arbitrary", "size": 2}, {"records": 9}, 2.0))
@@ -117,7 +117,7 @@ def test_a_similar_account_is_not_opened_by_accident(database: Database) -> None
 
 
 def test_an_edited_end_is_found_by_every_reader(database: Database) -> None:
-    with kept(database) as store:
+    with opened(database) as store:
         for _ in range(RECENT + 2):
             store.charge("steps", COUNT)
     edited = sa.update(entries).where(entries.c.number == RECENT).values(timestamp="yesterday")
@@ -128,5 +128,5 @@ def test_an_edited_end_is_found_by_every_reader(database: Database) -> None:
         lambda store: store.charge("steps", COUNT),
     ]
     for ask in asks:
-        with pytest.raises(LedgerError, match="was changed"), kept(database) as store:
+        with pytest.raises(LedgerError, match="was changed"), opened(database) as store:
             ask(store)

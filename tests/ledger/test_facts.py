@@ -83,7 +83,7 @@ def test_parts_are_noted_and_compared(ledger: Ledger) -> None:
     before = account.parts("district")
     assert before == {"by": "district", "members": "m1"}
     assert account.parts("tariff") is None
-    with pytest.raises(LedgerError, match="another process noted"):
+    with pytest.raises(LedgerError, match="another process recorded"):
         account.note_parts("district", None, {"members": "m2"})
     account.note_parts("district", before, {"members": "m2", "end": ["hour", 9]})
     assert account.parts("district") == {"by": "district", "members": "m2", "end": ["hour", 9]}
@@ -101,7 +101,7 @@ def test_what_somebody_else_than_the_holder_enters_is_refused(ledger: Ledger) ->
         store._later(_APPEND, **vars(written.sealed()))
         store._later(_MOVE, previous=store.head, number=written.number, hash=written.sealed().hash)
     for use in (account.state, lambda: charge(account), lambda: ledger.public("meters")):
-        with pytest.raises(LedgerError, match="not those that were named"):
+        with pytest.raises(LedgerError, match="not what was entered"):
             use()
     assert any("decision" in problem for problem in ledger.verify().problems)
 

@@ -114,7 +114,7 @@ def test_old_and_new_charges_that_mean_the_same_have_one_total(tmp_path: Path) -
         entries = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()
     asked: list[bdp.Query] = [
         bdp.Count("s", isin=[0, 1]),
-        bdp.Sum("x", bounds=(0, 5), where="district = 'north'", public_filter=True),
+        bdp.Sum("x", bounds=(0, 5), where="district < 'o'", public_filter=True),
         bdp.Count("s", isin=[0, 1], by="district", by_cells=["south"]),
         bdp.Count("x", equals=1),
     ]
@@ -132,7 +132,7 @@ def test_old_and_new_charges_that_mean_the_same_have_one_total(tmp_path: Path) -
         assert new["query"] == SPENT, "it is added to the total that the older version began"
 
 
-def test_a_charge_that_an_older_version_left_without_an_answer_is_completed(tmp_path: Path) -> None:
+def test_an_unanswered_charge_of_an_older_version_is_completed(tmp_path: Path) -> None:
     path = restored(Path(__file__).parent / "ledger_of_schema_2.sql", tmp_path / "old.db")
     with bdp.Session(TABLE, bdp.Independent(), dataset="steps", ledger=path) as session:
         before = session.leaked

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,34 +40,51 @@ def all_end_well(children: list[int]) -> bool:
     return [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
 
 
-def open_account(ledger: Ledger, budget: float, *, at_once: bool = True) -> Account:
+PURE, WITH_DELTA = None, {"definition": "approximate", "delta": 1e-6}
+each_promise = pytest.mark.parametrize("promise", [PURE, WITH_DELTA], ids=["pure", "with a delta"])
+Promise = dict[str, Any] | None
+
+
+def open_account(ledger: Ledger, budget: float, promise: Promise = PURE, *, at_once: bool = True) -> Account:
     model, description = {"type": "independent"}, {"rows": 9}
-    return ledger.account("steps", model=model, description=description, budget=budget, at_once=at_once)
+    return ledger.account("steps", model=model, description=description, budget=budget, at_once=at_once, loss=promise)
 
 
-def spending(tau: float) -> Callable[[State], tuple[Charge, ...]]:
-    """Return a decision that charges τ unless the sum of all τ's would pass the budget."""
+def charge_of(amount: float, promise: Promise) -> Charge:
+    """Return a charge of a τ, or of a ρ in an account that promises (ε, δ)."""
+    loss = {"definition": "concentrated", "rho": amount}
+    cost: Any = {"tau": amount} if promise is PURE else {"loss": loss}
+    return Charge("q", "count", {"query": "count"}, **cost)
+
+
+def spent_of(state: State) -> Fraction:
+    """Return the sum of the τ's and ρ's of all totals."""
+    return exact_sum(total.tau or dict(total.loss or {})["rho"] for total in state.totals)
+
+
+def spending(amount: float, promise: Promise = PURE) -> Callable[[State], tuple[Charge, ...]]:
+    """Return a decision that charges an amount unless the sum of all would pass the budget."""
 
     def decide(state: State) -> tuple[Charge, ...]:
-        spent = exact_sum(total.tau or 0.0 for total in state.totals)
-        if spent + Fraction(tau) > Fraction(state.budget):
-            raise BudgetError(tau, state.budget - float(spent))
-        return (Charge("q", "count", {"query": "count"}, tau),)
+        spent = spent_of(state)
+        if spent + Fraction(amount) > Fraction(state.budget):
+            raise BudgetError(amount, state.budget - float(spent))
+        return (charge_of(amount, promise),)
 
     return decide
 
 
-def contend(ledger: Ledger, folder: Path, workers: int, charges: int) -> None:
+def contend(ledger: Ledger, folder: Path, workers: int, charges: int, promise: Promise) -> None:
     """Let forked workers charge at once, twice as much as the budget admits, and look at what happened."""
     admitted = workers * charges // 2
-    budget, tau = admitted / 8, 0.125
-    account = open_account(ledger, budget)
+    budget, amount = admitted / 8, 0.125
+    account = open_account(ledger, budget, promise)
 
     def work(number: int) -> None:
         draw, heads, refused = random.Random(number), [], 0
         for _ in range(charges):
             try:
-                (receipt,) = account.charge((), spending(tau))
+                (receipt,) = account.charge((), spending(amount, promise))
             except BudgetError:
                 refused += 1
             else:
@@ -80,17 +98,19 @@ def contend(ledger: Ledger, folder: Path, workers: int, charges: int) -> None:
     heads = [(entry, head) for _, found in results for entry, head in found]
     assert sum(refused for refused, _ in results) == workers * charges - admitted
     assert len({entry for entry, _ in heads}) == len(heads) == admitted == account.state().charges
-    assert account.state().totals[0].tau == budget
+    assert spent_of(account.state()) == budget
     assert ledger.verify(heads).problems == ()
 
 
-def test_workers_that_contend_never_overspend(ledger: Ledger, tmp_path: Path) -> None:
-    contend(ledger, tmp_path, workers=4, charges=10)
+@each_promise
+def test_workers_that_contend_never_overspend(ledger: Ledger, tmp_path: Path, promise: Promise) -> None:
+    contend(ledger, tmp_path, workers=4, charges=10, promise=promise)
 
 
 @pytest.mark.slow
-def test_many_workers_that_contend_never_overspend(ledger: Ledger, tmp_path: Path) -> None:
-    contend(ledger, tmp_path, workers=16, charges=50)
+@each_promise
+def test_many_workers_that_contend_never_overspend(ledger: Ledger, tmp_path: Path, promise: Promise) -> None:
+    contend(ledger, tmp_path, workers=16, charges=50, promise=promise)
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -156,11 +176,12 @@ def test_a_crash_while_deciding_writes_nothing_and_unlocks(ledger: Ledger) -> No
 
 KILLED = 200
 ALIVE = 8
-TAU = 2.0**-10
+AMOUNT = 2.0**-10
 
 
 @pytest.mark.slow
-def test_processes_killed_at_any_moment_never_overspend(url: str, tmp_path: Path) -> None:
+@each_promise
+def test_processes_killed_at_any_moment_never_overspend(url: str, tmp_path: Path, promise: Promise) -> None:
     """Kill processes while they create the ledger, open the account, charge and answer.
 
     What they would have released is written to a log that is not the ledger: after the charge, before the answer.
@@ -169,10 +190,10 @@ def test_processes_killed_at_any_moment_never_overspend(url: str, tmp_path: Path
     released = os.open(tmp_path / "released", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
 
     def work() -> None:
-        account = open_account(Ledger(url), budget)
+        account = open_account(Ledger(url), budget, promise)
         while True:
             try:
-                (receipt,) = account.charge((), spending(TAU))
+                (receipt,) = account.charge((), spending(AMOUNT, promise))
             except BudgetError:
                 time.sleep(0.01)
                 continue
@@ -193,17 +214,17 @@ def test_processes_killed_at_any_moment_never_overspend(url: str, tmp_path: Path
     lines = [line.split() for line in (tmp_path / "released").read_text().splitlines()]
     heads = [(int(entry), head) for entry, head in lines]
     with Ledger(url) as ledger:
-        account = open_account(ledger, budget)
+        account = open_account(ledger, budget, promise)
         state = account.state()
         assert 0 < len(heads) <= state.charges, "a release without its charge"
-        assert state.totals[0].tau == state.charges * TAU <= budget
+        assert spent_of(state) == state.charges * AMOUNT <= budget
         assert ledger.verify(heads).problems == ()
         answers = ledger.entries("steps", "answer")
         assert {entry.charge for entry in answers} <= {number for number, _ in heads}
         print(f"{state.charges} charges, {len(heads)} released, {len(answers)} answered")
-        while account.charge((), as_much_as_fits):
+        while account.charge((), lambda state: as_much_as_fits(state, promise)):
             pass
-        assert account.state().totals[0].tau == budget
+        assert spent_of(account.state()) == budget
         assert ledger.verify(heads).ok
     stray = [path for path in tmp_path.iterdir() if path.name not in {"released", "budget.db"}]
     assert all(path.name.startswith(".bayesdp-") and path.stat().st_mode & 0o077 == 0 for path in stray)
@@ -215,6 +236,6 @@ def kill(moment: float, child: int) -> None:
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "it ended before it was killed"
 
 
-def as_much_as_fits(state: State) -> tuple[Charge, ...]:
-    left = state.budget - sum(total.tau or 0.0 for total in state.totals)
-    return (Charge("q", "count", {"query": "count"}, left),) if left else ()
+def as_much_as_fits(state: State, promise: Promise) -> tuple[Charge, ...]:
+    left = state.budget - float(spent_of(state))
+    return (charge_of(left, promise),) if left else ()

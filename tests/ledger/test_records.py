@@ -89,6 +89,12 @@ def test_a_state_is_of_one_account_whatever_happens_to_others() -> None:
         state.answered["q"] = ()  # type: ignore[index]
 
 
+def test_the_former_name_of_the_text_of_a_total_works() -> None:
+    total = Total("count", '{"query":"count"}', 0.5)
+    with pytest.warns(DeprecationWarning, match="Total.asked is now Total.query_text"):
+        assert total.asked == total.query_text
+
+
 def test_an_opening_says_why_it_is_separate_only_if_it_is() -> None:
     assert "separate_because" not in Opening({}, {}, 1.0).to_dict()
     assert Opening({}, {}, 1.0, "another year").to_dict()["separate_because"] == "another year"

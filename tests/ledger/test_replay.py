@@ -25,6 +25,7 @@ BEGUN = [
     entry(4, "charge", CHARGED, "r"),
     entry(5, "lower", {"before": 2.0, "budget": 1.0, "reason": None}),
     entry(6, "refusal", {"reason": "too much"}),
+    entry(7, "window", {"charge": 4, "window": [0, 1]}, "r"),
 ]
 
 
@@ -54,7 +55,11 @@ def test_entries_that_go_together_add_up() -> None:
         (entry(7, "lower", {"before": 1.0, "budget": 1.5, "reason": None}), "does not lower the budget of 1"),
         (entry(7, "raise", {"before": 1.0, "budget": 1.0, "reason": "so"}), "does not raise the budget of 1"),
         (entry(7, "refusal", {"reason": ""}), "it cannot be read"),
-        (entry(7, "gift", {}), "'gift' is no kind of entry"),
+        (entry(7, "window", {"charge": 4, "window": [0, 1]}, "r"), "a second answer about the window 0 to 1"),
+        (entry(7, "window", {"charge": 4, "window": [2, 2]}, "r"), "or one about no period"),
+        (entry(7, "window", {"charge": 2, "window": [0, 1]}, "r"), "without an earlier charge for its stream"),
+        (entry(7, "window", {"charge": 4, "window": [0]}, "r"), "it cannot be read: ValueError"),
+        (entry(7, "gift", {}), "'gift' is an unknown kind of entry"),
         (entry(7, "refusal", '{"reason": "spaced"}'), "its body is not canonical JSON"),
         (entry(7, "refusal", "{"), "it cannot be read: JSONDecodeError"),
         (entry(7, "charge", CHARGED | {SEAL: "0" * 64}, "q"), "sealed with is not what the entries add up to"),

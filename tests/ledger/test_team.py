@@ -122,6 +122,9 @@ def test_the_library_says_so_and_writes_nothing(address: Callable[[str], str]) -
         lambda ledger: ledger.raise_budget("visits", 1000.0, reason="more"),
         lambda ledger: ledger.name_public("visits", ["ill"], reason="I want it"),
         lambda ledger: ledger.allow_checks("visits", 1000, reason="more"),
+        lambda ledger: ledger.grow(
+            ledger.state("visits"), model={}, description={"growing": True}, extents=[], reason="more"
+        ),
     ]
     for decide in decisions:
         with Ledger(address("ada")) as ledger, pytest.raises(LedgerError, match="permission denied"):

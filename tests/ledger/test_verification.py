@@ -192,7 +192,7 @@ def rewrite(ledger: Ledger, raw: sa.Engine, **changed: Any) -> None:
         ({"kind": "answer", "charge": 1}, "an answer without an earlier charge"),
         ({"kind": "answer", "charge": 99}, "an answer without an earlier charge"),
         ({"kind": "answer", "charge": 11, "question": "other"}, "an answer without an earlier charge"),
-        ({"kind": "present"}, "'present' is no kind of entry"),
+        ({"kind": "present"}, "'present' is an unknown kind of entry"),
         ({"dataset": "nobody"}, "the data set 'nobody' was never opened"),
         ({"kind": "lower"}, "it does not lower the budget"),
         ({"body": '{"before":1.0,"budget":0.5,"reason":"x"}'}, "it does not raise the budget"),

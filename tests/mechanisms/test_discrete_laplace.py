@@ -194,7 +194,7 @@ def test_the_cells_of_a_vector_have_noise_of_their_own() -> None:
     assert abs(correlation) < stats.norm.isf(SIGNIFICANCE / 2) / math.sqrt(draws)
 
 
-@pytest.mark.parametrize("beta", [0.5, 0.05, 1e-9])
+@pytest.mark.parametrize("beta", [0.95, 0.5, 0.05, 1e-9])
 @pytest.mark.parametrize("units", [1, 7, 10**6])
 def test_the_smallest_loss_of_an_accuracy(units: int, beta: float) -> None:
     loss = DiscreteLaplaceMechanism.for_accuracy(units, beta, sensitivity=2, dimension=3)

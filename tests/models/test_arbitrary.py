@@ -67,3 +67,15 @@ def test_there_is_nothing_to_fit_and_no_size_to_give() -> None:
         Independent.fit(polars.DataFrame({"x": [1]}))
     with pytest.raises(ModelError, match='has no "size"'):
         Model.from_dict({"type": "independent", "size": 2})
+
+
+def test_an_order_is_public_and_stays_with_the_model() -> None:
+    for model in (ArbitraryGroups(8, group="who", order_by="at"), Independent(order_by=["at"])):
+        assert Model.from_dict(model.to_dict()) == model
+        assert model.ordering is not None
+        assert (model.order, tuple(model.ordering.order_by)) == ("at", ("at",))
+        assert "at" in model.public_columns
+    assert Independent().ordering is None
+    assert "order_by" not in Independent().to_dict()
+    with pytest.raises(ModelError, match="keep"):
+        ArbitraryGroups(8, group="who", spaced=True)

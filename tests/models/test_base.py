@@ -118,7 +118,7 @@ def test_documented_json_forms_are_read() -> None:
         ('{"type": ["markov"]}', '"type" must be one of'),
         ('{"type": "arbitrary"}', 'needs "size"'),
         ('{"type": "arbitrary", "size": 3, "m": 4}', 'has no "m"'),
-        ('{"type": "independent", "kind": "x"}', 'has no "kind"; it has "column", "diagnosis", "record"$'),
+        ('{"type": "independent", "kind": "x"}', 'has no "kind"; it has "column", "diagnosis", "order_by", "record"$'),
         ('{"type": "independent", "about_values": false}', 'has no "about_values"'),
         (
             '{"type": "markov", "transition": [[1]], "_types": {}}',

@@ -8,9 +8,12 @@ import polars as pl
 import pytest
 from fitting_tables import FOLDER, PEOPLE, litters  # type: ignore[import-not-found]
 
-from bayesdp import GaussianGroups
-from bayesdp.errors import FrameError, ModelError
+from bayesdp import GaussianGroups, Model
+from bayesdp.errors import FrameError, ModelError, RecordsError
 from bayesdp.experiments.data import load
+from bayesdp.frames.source import scan
+from bayesdp.frames.view import View
+from bayesdp.models import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 
 
@@ -166,3 +169,22 @@ def test_parameters_leave_out_means_and_numbers_of_groups() -> None:
     pair = GaussianGroups.from_moments([69.5, 64.25], [[4, 1], [1, 9]], groups=197)
     assert pair.parameters.splitlines()[-1].split() == ["2", "3", "0.1667"]
     assert not any(figure in pair.parameters for figure in ("69.5", "64.25", "197"))
+
+
+def test_groups_are_named_as_those_of_arbitrary_groups() -> None:
+    siblings = GaussianGroups(correlation=0.3, size=3, group="family")
+    assert Model.from_json(siblings.to_json()) == siblings
+    assert siblings.entity_columns == siblings.public_columns == ("family",)
+    assert siblings.unchecked is None
+    four = View(scan(pl.DataFrame({"family": [1, 1, 1, 1], "height": [1.0, 2.0, 3.0, 4.0]})), "error")
+    with pytest.raises(RecordsError, match="a group of 4 records, but the model describes groups of at most 3"):
+        siblings.check_table(four, "height")
+    wider = GaussianGroups(correlation=0.3, size=4, group="family")
+    assert wider.check_table(four, "height") is wider
+    assert wider.located(value="height", group="family").group == ()
+    with pytest.raises(ModelError, match="no role column identifies them"):
+        GaussianGroups(covariance=[[1, 0.1], [0.1, 2]], group="family").check_table(four)
+    with pytest.raises(ModelError, match="leave group= out: the layout names them"):
+        GaussianGroups(correlation=0.3, size=3, group="family", layout=GroupLayout("height", "family"))
+    with pytest.raises(ModelError, match="leave group= out: a precision"):
+        GaussianGroups(precision=[[1, 0], [0, 1]], group="family")

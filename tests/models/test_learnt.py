@@ -98,7 +98,7 @@ def test_a_memory_of_two_has_the_odds_of_blocks() -> None:
 
 
 def test_the_same_table_teaches_the_same_and_travels() -> None:
-    model = CHAIN.learning(Learnt(1000, 0.5, 0.9, (*TABLE, *TABLE), ("hour",), ((1,), (2,))))
+    model = CHAIN.with_learnt(Learnt(1000, 0.5, 0.9, (*TABLE, *TABLE), ("hour",), ((1,), (2,))))
     again = Model.from_json(model.to_json())
     assert again == model
     assert hash(again) == hash(model)

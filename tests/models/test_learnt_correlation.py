@@ -145,7 +145,7 @@ def test_coverage_with_noise() -> None:
 
 
 def test_the_same_sums_teach_the_same_and_travel() -> None:
-    model = GROUPS.learning(learnt(ceiling=0.9))
+    model = GROUPS.with_learnt(learnt(ceiling=0.9))
     again = Model.from_json(model.to_json())
     assert again == model
     assert hash(again) == hash(model)

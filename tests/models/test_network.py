@@ -24,6 +24,8 @@ EDGES = [(0, 1, 1.5), (1, 2, 2.0)]
         ({"odds": 2, "degree": 2, "forest": 1}, "forest must be true or false"),
         ({"odds": 2, "degree": 2, "hidden": [1]}, "hidden= goes with edges="),
         ({"odds": 2, "degree": 2, "position": "seat"}, "position= goes with edges="),
+        ({"odds": 2, "degree": 2, "additive": True}, "additive= goes with edges="),
+        ({"edges": EDGES, "additive": "yes"}, "additive must be true or false"),
         ({"edges": []}, "needs records="),
         ({"edges": EDGES, "records": 3, "odds": 2}, "edges= is complete"),
         ({"edges": EDGES, "records": 2}, r"edges\[1\] names the position 2, but the last is 1"),
@@ -44,6 +46,18 @@ EDGES = [(0, 1, 1.5), (1, 2, 2.0)]
 def test_what_is_no_network_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         Network(**arguments)
+
+
+def test_effects_that_add_up_are_said() -> None:
+    network = Network(edges=EDGES, additive=True)
+    assert network.to_dict()["additive"] is True
+    assert Model.from_json(network.to_json()) == network
+    assert "additive" not in Network(edges=EDGES).to_dict()
+    assert network.assumption.endswith(
+        "each position has two values, what the others say about it adds up, and all push the same way"
+    )
+    assert "two values whose effects add up was not checked" in (network.unchecked or "")
+    assert "position" not in (replace(network, position="seat").unchecked or "")
 
 
 def test_edges_may_come_as_they_are() -> None:

@@ -94,7 +94,8 @@ def test_small_ones_need_not_be_walk_summable() -> None:
 def test_the_certificate_is_one(size: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     matrix = np.triu(generator.uniform(-1, 1, (size, size)), 1)
-    matrix = (matrix + matrix.T) * generator.uniform(0, 2) / size + np.eye(size)
+    strength = generator.uniform(0, 2) / generator.choice([1, size**0.5, size**0.5, size])
+    matrix = (matrix + matrix.T) * strength + np.eye(size)
     deviations = np.exp(generator.uniform(-3, 3, size))
     matrix *= np.outer(deviations, deviations)
     try:

@@ -185,7 +185,7 @@ def test_json_goes_there_and_back() -> None:
         ({"credibility": 1.0}, "credibility"),
         ({"credibility": 0.5}, "disagree"),
         ({"strata": []}, "empty"),
-        ({"strata": None}, "without strata="),
+        ({"strata": None}, "give strata=, or leave them out"),
         ({"strata": [[1, 2]]}, r"strata\[0\] must be an object"),
         ({"strata": [{"values": [[5]], "counts": [[1, 2], [3, 4]], "more": 1}]}, r"strata\[0\] must be an object"),
         ({"strata": [{"values": [[5, 6]], "counts": [[1, 2], [3, 4]]}]}, "lists of 1"),
@@ -353,6 +353,7 @@ def test_a_time_of_day_beside_a_date(column: str, per_hour: int) -> None:
 
 
 @pytest.mark.skipif(not FILES.is_dir(), reason=f"the original files are not in {FILES}")
+@pytest.mark.slow
 def test_activity_by_hour() -> None:
     path = FILES / "activity.csv"
     model = OddsChain.fit(path, within="hour", **ACTIVITY)

@@ -8,7 +8,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.models import Model
 from bayesdp.models.diagnosis import Diagnosis, Verdict
-from bayesdp.plotting.charts import Chart, Line, Panel, caption, line, steps, titled, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, caption, distinguished, line, steps, titled
 from bayesdp.plotting.palette import COLOURS, PALETTE, PLAIN, colour_of, verdict_colour
 from bayesdp.theorems.registry import theorems
 
@@ -33,7 +33,7 @@ def drawn(name: str, *heights: float) -> Line:
 
 
 def test_a_line_is_drawn_in_turns_only_where_it_lies_on_another() -> None:
-    pieces = told_apart([drawn("a", 1, 2, 3, 4), drawn("b", 1, 2, 9, 9), drawn("c", 5, 6, 7, 8)])
+    pieces = distinguished([drawn("a", 1, 2, 3, 4), drawn("b", 1, 2, 9, 9), drawn("c", 5, 6, 7, 8)])
     assert [(piece.name, piece.turns, len(piece.points), piece.label) for piece in pieces] == [
         ("a", (0, 2), 2, ""),
         ("a", (0, 1), 3, "a"),
@@ -44,7 +44,7 @@ def test_a_line_is_drawn_in_turns_only_where_it_lies_on_another() -> None:
 
 
 def test_a_line_that_lies_on_another_all_the_way_says_which() -> None:
-    pieces = told_apart([drawn("a, proven", 1, 2), drawn("b", 1.0001, 2), drawn("c", 1, 2), drawn("d", 1)])
+    pieces = distinguished([drawn("a, proven", 1, 2), drawn("b", 1.0001, 2), drawn("c", 1, 2), drawn("d", 1)])
     assert [piece.label for piece in pieces] == ["a, proven", "b\n(same as a)", "c\n(same as a)", "d"]
     assert [piece.turns for piece in pieces] == [(0, 3), (1, 3), (2, 3), (0, 1)]
 

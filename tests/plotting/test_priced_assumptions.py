@@ -70,7 +70,7 @@ def test_assumptions_without_a_price_have_no_line() -> None:
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_it_is_written(tmp_path: Path, kind: str) -> None:
-    written = plot_advice(advice(CHEAP, COSTLY, NONE, chosen=COSTLY), tmp_path / f"ladder.{kind}")
+    written = plot_advice(advice(CHEAP, COSTLY, NONE, chosen=COSTLY), tmp_path / f"advice.{kind}")
     assert written.stat().st_size > 2000
     if kind == "svg":
         assert re.search("costly", written.read_text())

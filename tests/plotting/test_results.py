@@ -63,7 +63,7 @@ def test_the_title_can_be_given(tmp_path: Path) -> None:
     assert comparison_chart(bdp.compare(LAZY, COUNT, epsilons=[1.0]), "How far off?").says == "How far off?"
 
 
-def test_a_leakage_is_drawn_over_tau_for_every_theorem_that_applies() -> None:
+def test_a_leakage_is_drawn_over_tau_for_applicable_theorems() -> None:
     leaked = bdp.leakage(FAMILY, HEIGHT, tau=0.5)
     chart = theorems_chart(leaked)
     assert chart.says.endswith(": model gaussian, up to n = 3 records together")

@@ -30,7 +30,7 @@ def test_no_mechanism_at_all_tells_more(matrix: list[list[float]], tau: float) -
     start = np.asarray(chain.stationary)
     for records in itertools.product(range(states), repeat=3):
         joint[records] = start[records[0]] * matrix[records[0]][records[1]] * matrix[records[1]][records[2]]
-    said = bdp.leakage(chain, AnyMechanism(), tau=tau).epsilon
+    said = bdp.leakage(chain, AnyMechanism(), tau=tau, neighbours="replace").epsilon
     for x, other in itertools.permutations(range(states), 2):
         more, less = np.zeros_like(joint), np.zeros_like(joint)
         more[:, x, :] = joint[:, x, :] / joint[:, x, :].sum()
@@ -38,14 +38,25 @@ def test_no_mechanism_at_all_tells_more(matrix: list[list[float]], tau: float) -
         assert log_ratio(more, less, most_telling(more, less, tau)) <= said + 1e-9
 
 
+def test_a_tau_alone_is_for_replacing_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="add-remove"):
+        silent = bdp.leakage(CHAIN, AnyMechanism(), tau=0.5)
+    assert silent == bdp.leakage(CHAIN, AnyMechanism(), tau=0.5, neighbours="replace")
+    assert silent.epsilon < bdp.leakage(CHAIN, AnyMechanism(), tau=0.5, neighbours="add-remove").epsilon
+
+
 def test_theorems_about_counts_and_sums_do_not_cover_it() -> None:
-    by_name = {row.theorem: row for row in bdp.leakage(CHAIN, AnyMechanism(), tau=0.5).assessments}
+    by_name = {
+        row.theorem: row for row in bdp.leakage(CHAIN, AnyMechanism(), tau=0.5, neighbours="replace").assessments
+    }
     assert "any mechanism" in (by_name["markov-count"].reason or "")
     mixing = bdp.leakage(CHAIN, bdp.Histogram(cells=[False, True]), tau=0.5)
     assert by_name["markov-mixing"].epsilon == next(
         row.epsilon for row in mixing.assessments if row.theorem == "markov-mixing"
     )
-    family = {row.theorem: row for row in bdp.leakage(FAMILY, AnyMechanism(), tau=0.5).assessments}
+    family = {
+        row.theorem: row for row in bdp.leakage(FAMILY, AnyMechanism(), tau=0.5, neighbours="replace").assessments
+    }
     assert family["general"].epsilon == 1.0
     for name in ("gaussian-tight", "gaussian-covariance", "gaussian-paper"):
         assert "private in the ℓ1 metric" in (family[name].reason or "")
@@ -66,7 +77,7 @@ def test_its_noise_and_accuracy_are_not_ours_to_say() -> None:
     assert (document["alpha"], document["scale"]) == (None, None)
     assert str(promise).startswith(f"Anything at all with tau = {promise.tau:.5f}"[:30])
     assert "α" in promise.table()
-    leaked = json.loads(bdp.leakage(CHAIN, AnyMechanism(), tau=0.5).to_json())
+    leaked = json.loads(bdp.leakage(CHAIN, AnyMechanism(), tau=0.5, neighbours="replace").to_json())
     assert (leaked["alpha"], leaked["scale"]) == (None, None)
     comparison = bdp.compare(bdp.ArbitraryGroups(3), AnyMechanism(), epsilons=[1.0, 2.0])
     assert [row.tau for row in comparison.rows if row.theorem == "general"] == [1 / 3, 2 / 3]
@@ -88,4 +99,4 @@ def test_it_is_described_read_and_refused_like_any_question() -> None:
     with pytest.raises(QueryError, match="line breaks"):
         AnyMechanism(what="two\nlines")
     with pytest.raises(QueryError, match="the model describes 'steps'"):
-        bdp.leakage(bdp.ArbitraryGroups(2, column="steps"), AnyMechanism("height"), tau=1.0)
+        bdp.leakage(bdp.ArbitraryGroups(2, column="steps"), AnyMechanism("height"), tau=1.0, neighbours="replace")

@@ -56,7 +56,7 @@ def test_a_key_is_written_in_one_way_and_read_in_both(query: Query, document: An
     assert (key.query.not_metric is None) == (query.not_metric is None)
 
 
-def test_a_total_that_an_older_version_kept_under_another_query_counts_as_any_question() -> None:
+def test_an_older_total_of_another_query_counts_as_any_mechanism() -> None:
     assert LedgerKey.from_dict({"query": "count", "column": "s", "equals": 1}) == LedgerKey("s")
 
 

@@ -91,7 +91,7 @@ def test_queries_describe_themselves() -> None:
 
 @pytest.mark.parametrize("name", ["kind", "sensitivity", "width", "__class__"])
 def test_a_query_has_no_entries_but_its_fields(name: str) -> None:
-    known = "by, by_cells, column, equals, isin, public_filter, where"
+    known = "by, by_cells, column, equals, isin, public_filter, since, until, where"
     with pytest.raises(QueryError, match=f'has no "{name}"; it takes {known}$'):
         query_from_dict({"query": "count", "equals": 1, name: "x"})
 

@@ -18,7 +18,8 @@ from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, NoTheoremAppliesError
 from bayesdp.losses import ConcentratedLoss, Loss, PrivacyProfile, PureLoss
 from bayesdp.session.accounting import Accountant, Cost, PureTotal, rho_of
-from bayesdp.session.approximate_accounting import RESERVED, ApproximateAccountant, accountant_for
+from bayesdp.session.approximate_accounting import ApproximateAccountant, accountant_for
+from bayesdp.session.limits import RESERVED
 from bayesdp.theorems.leakage import leakage
 from bayesdp.theorems.lift import lifted_delta
 from bayesdp.theorems.spend import Release, Spend
@@ -36,15 +37,17 @@ def offered(account: ApproximateAccountant, spent: Spend, budget: float, **asked
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-9), (1.0, 1e-6), (3.0, 1e-3)])
 def test_the_limit_is_the_largest_that_the_lift_allows(model: object, epsilon: float, delta: float) -> None:
     limits = ApproximateAccountant(model, delta).limits(epsilon)  # type: ignore[arg-type]
+    assert limits.tau is not None
+    tau = limits.tau
     proven = leakage(model, ONES, tau=limits.tau).epsilon  # type: ignore[arg-type]
     assert epsilon * (1 - 1e-6) <= proven <= epsilon
 
     def lifted(rho: float, made_elsewhere: float) -> float:
-        return lifted_delta(delta_of_rho(rho, limits.tau) + made_elsewhere, epsilon, limits.tau)
+        return lifted_delta(delta_of_rho(rho, tau) + made_elsewhere, epsilon, tau)
 
     assert lifted(limits.rho, limits.delta) <= delta * (1 + 1e-9)
     assert lifted(1.001 * limits.rho, limits.delta) > delta
-    assert limits.delta == pytest.approx(float(RESERVED) * delta / lifted_delta(1.0, epsilon, limits.tau), rel=1e-5)
+    assert limits.delta == pytest.approx(float(RESERVED) * delta / lifted_delta(1.0, epsilon, tau), rel=1e-5)
 
 
 def test_a_hundred_shares_of_a_hundredth_fit_and_no_more() -> None:
@@ -76,7 +79,7 @@ def test_the_epsilon_used_rises_by_at_most_what_was_asked(model: object) -> None
     assert account.leaked(spent, 1.0) <= 1.0
 
 
-def test_what_is_pure_may_go_on_beyond_the_limit_without_gaussian_noise() -> None:
+def test_pure_releases_may_continue_beyond_the_limit() -> None:
     account = ApproximateAccountant(Independent(), 1e-6)
     first = next(cost for cost in offered(account, (), 1.0, epsilon=0.75) if isinstance(cost.loss, PureLoss))
     assert first.tau == 0.75
@@ -111,7 +114,7 @@ def test_deltas_made_elsewhere_have_a_limit_of_their_own() -> None:
     assert offered(account, spent, 1.0, share=0.9, noise="gaussian")[0].after <= 1.0
 
 
-def test_a_published_release_that_breaks_the_promise_ends_the_account() -> None:
+def test_a_published_release_beyond_the_promise_ends_the_account() -> None:
     account = ApproximateAccountant(Independent(), 1e-6)
     for loss in (ConcentratedLoss(1.0), ConcentratedLoss(1e-4, 0.5), PureLoss(9.0)):
         cost = account.cost_of_loss((ONES,), loss, spent=(), budget=1.0, enforced=False)
@@ -173,6 +176,7 @@ chances = st.floats(0.55, 0.95)
     first=st.sampled_from(["laplace", "gaussian"]),
     threshold=st.integers(-3, 6),
 )
+@pytest.mark.slow
 def test_no_adaptive_analyst_learns_more_than_was_promised(
     stay: tuple[float, float],
     length: int,

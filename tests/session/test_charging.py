@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[bdp.Model, Use]] = {
         CHAIN,
         lambda session: session.release_all([Count("s", equals=1), Sum("s", bounds=(0, 1))], epsilon=0.5),
     ),
-    "fit": (ODDS, lambda session: session.fit(tau=0.05)),
+    "fit": (ODDS, lambda session: session.fit(tau=0.05, anyway=True)),
     "randomize": (CHAIN, lambda session: session.randomize(epsilon=0.5)),
     "record": (CHAIN, lambda session: session.record(tau=0.1, what="made elsewhere", neighbours="replace")),
 }

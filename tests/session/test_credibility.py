@@ -50,6 +50,7 @@ def test_a_first_release_has_the_noise_that_calibrate_chooses(tmp_path: Path, mo
     assert answer.tau < 0.97 * calibrate(model, query, epsilon=1.0).tau
 
 
+@pytest.mark.slow
 def test_the_whole_spend_is_converted_with_the_same_models(tmp_path: Path) -> None:
     with opened(tmp_path, epsilon=1.5, credibility=0.9) as session:
         session.release(WIDE, epsilon=0.5)

@@ -237,7 +237,7 @@ LEARNER = bdp.OddsChain(9, column="x", states=[0, 1], layout=ChainLayout("t"))
 STEPS: dict[str, tuple[bdp.Model, Callable[[bdp.Session], object]]] = {
     "release": (bdp.MarkovChain(CHAIN.transition), lambda session: session.release(COUNT, epsilon=0.5)),
     "release_all": (bdp.MarkovChain(CHAIN.transition), lambda session: session.release_all([COUNT], epsilon=0.5)),
-    "fit": (LEARNER, lambda session: session.fit(tau=0.1, within={"g": [1]})),
+    "fit": (LEARNER, lambda session: session.fit(tau=0.1, within={"g": [1]}, anyway=True)),
     "randomize": (bdp.MarkovChain(CHAIN.transition, column="x"), lambda session: session.randomize(epsilon=0.5)),
     "record": (bdp.Independent(), lambda session: session.record(tau=50.0, neighbours="replace", what="a mean")),
 }

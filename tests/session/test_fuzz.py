@@ -91,6 +91,14 @@ QUESTIONS: Any = st.one_of(
     _with(bdp.Mean, bounds=BOUNDS, size=mostly(st.sampled_from([None, 6]), NUMBERS)),
     _with(bdp.Histogram, cells=st.lists(VALUES, min_size=1, max_size=4, unique=True)),
 )
+SOUND: Any = st.sampled_from(
+    [
+        (bdp.Count, {"column": "s", "equals": 1}),
+        (bdp.Count, {"column": "s", "isin": [0, 1]}),
+        (bdp.Histogram, {"column": "s", "cells": [0, 1]}),
+        (bdp.Sum, {"column": "s", "bounds": (0, 1)}),
+    ]
+)
 TARGETS: Any = st.one_of(
     st.fixed_dictionaries({"epsilon": mostly(st.floats(1e-12, 2), NUMBERS)}),
     st.fixed_dictionaries({"alpha": mostly(st.floats(1, 1e6), NUMBERS), "beta": mostly(st.just(0.05), NUMBERS)}),
@@ -139,7 +147,7 @@ def test_any_question_is_answered_and_charged_or_refused_free(
 
 
 @HALF
-@given(st.sampled_from(MODELS), st.lists(QUESTIONS, max_size=4), TARGETS)
+@given(st.sampled_from(MODELS), st.lists(QUESTIONS, max_size=4) | st.lists(SOUND, max_size=3), TARGETS)
 def test_questions_asked_together_are_all_answered_or_none(
     model: bdp.Model, asked: list[tuple[Callable[..., bdp.Query], dict[str, Any]]], target: dict[str, Any]
 ) -> None:

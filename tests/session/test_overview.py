@@ -57,11 +57,48 @@ def test_it_says_what_was_answered_spent_and_changed(place: Path) -> None:
     assert "0: {}, 1: {}".format(*second.value) in text
 
 
+def test_it_says_why_windows_cost_as_little_as_they_do(place: Path) -> None:
+    hours = polars.DataFrame({"hour": range(60), "s": [number % 2 for number in range(60)]})
+    chain = bdp.OddsChain(9.0, column="s", layout=bdp.models.ChainLayout("hour"))
+
+    def count(since: int, until: int) -> bdp.Count:
+        return bdp.Count("s", equals=1, since=since, until=until)
+
+    def said() -> tuple[str, int]:
+        shown = overview(place, None)
+        return str(shown), shown.datasets[0]["releases_of_a_record"]
+
+    with Session(hours, chain, epsilon=9.0, ledger=place, dataset="hours", growing=True) as session:
+        session.release(count(0, 20), epsilon=0.5)
+        assert "releases:" not in said()[0]
+        session.release(count(20, 40), epsilon=0.5)
+        assert session.leaked == pytest.approx(0.5)
+        text, most = said()
+        assert (most, "No record is in more than one of these 2 releases" in text) == (1, True)
+        assert "The table grows: a row that is added later pays only for releases that read it." in text
+        session.release(count(10, 30), epsilon=0.5)
+        text, most = said()
+        assert (most, "A record is in at most 2 of these 3 releases" in text) == (2, True)
+        for question in (bdp.Count("s", equals=1), bdp.Count("s", equals=0)):
+            session.release(question, epsilon=0.5)
+        assert said()[1] == 4
+
+
+def test_without_windows_nothing_need_be_said(place: Path) -> None:
+    with opened(place, 2.0) as session:
+        session.release(ONES, epsilon=0.5)
+        session.release(bdp.Count("s", equals=0), epsilon=0.5)
+    shown = overview(place, None)
+    assert (shown.datasets[0]["releases_of_a_record"], shown.datasets[0]["growing"]) == (2, False)
+    assert "of these" not in str(shown)
+    assert "grows" not in str(shown)
+
+
 def test_it_prints_no_dust(place: Path) -> None:
     with opened(place, 0.3000000000000001) as session:
         session.release(ONES, epsilon=0.3)
     shown = overview(place, "steps")
-    assert 0 < shown.datasets[0]["epsilon_remaining"] < 1e-11
+    assert 0 < shown.datasets[0]["epsilon_remaining"] < 1e-10  # the precision of a search for τ
     assert ", 0 remaining; 1 release" in str(shown)
 
 

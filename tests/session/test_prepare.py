@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,15 @@ def test_a_chain_without_a_column_is_checked_on_the_querys() -> None:
         assert session.release(bdp.Count("x", equals=1), epsilon=0.5).epsilon <= 0.5
 
 
+def test_only_the_holder_learns_that_no_record_has_a_value(tmp_path: Path) -> None:
+    frame, yes = polars.DataFrame({"x": ["a", "b"] * 50}), bdp.Count("x", equals="Yes")
+    with pytest.warns(UserWarning, match="x = 'Yes': no record has such a value"):
+        bdp.check_table(frame, bdp.Independent(), yes)
+    bdp.check_table(frame, bdp.Independent(), bdp.Count("x", equals="a"))
+    with bdp.Session(frame, bdp.Independent(), epsilon=1.0, dataset="d", ledger=tmp_path / "l.db") as session:
+        assert session.release(yes, epsilon=0.5).epsilon <= 0.5
+
+
 FAMILIES = polars.DataFrame(
     {
         "family": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
@@ -168,7 +178,7 @@ def test_a_covariance_that_tells_members_apart_needs_their_roles() -> None:
     alike, apart = [[2.0, 1.0], [1.0, 2.0]], [[2.0, 1.0], [1.0, 3.0]]
     layout = GroupLayout("height", "family")
     assert held(FAMILIES, bdp.GaussianGroups(covariance=alike, layout=layout)).unchecked is None
-    with pytest.raises(ModelError, match="names no role column"):
+    with pytest.raises(ModelError, match="no role column identifies them"):
         held(FAMILIES, bdp.GaussianGroups(covariance=apart, layout=layout))
 
 
@@ -284,6 +294,6 @@ def test_a_model_of_a_condition_does_not_describe_its_column() -> None:
     steps = polars.DataFrame({"steps": [0, 50, 200, 0] * 20})
     chain = bdp.MarkovChain([[0.6, 0.4], [0.4, 0.6]], states=[False, True], state="steps > 0")
     checked_table = CheckedTable.of(steps, chain, None).checked()
-    checked_table.asked([bdp.Count("steps > 0", equals=True, where="steps > 0")], 20)
+    checked_table.prepared([bdp.Count("steps > 0", equals=True, where="steps > 0")], 20)
     with pytest.raises(QueryError, match="the filter uses 'steps', which the model does not describe"):
-        checked_table.asked([bdp.Count("steps > 0", equals=True, where="steps > 100")], 20)
+        checked_table.prepared([bdp.Count("steps > 0", equals=True, where="steps > 100")], 20)

@@ -128,7 +128,7 @@ def test_the_model_depends_on_the_noisy_table_alone(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         fit = session.fit(tau=0.2)
     again = Learnt(CEILING, 0.2, 0.95, counts_of(fit).counts)
-    assert fit.model == replace(CHAIN.learning(again), gaps=chain_of(fit).gaps)
+    assert fit.model == replace(CHAIN.with_learnt(again), gaps=chain_of(fit).gaps)
 
 
 def test_the_same_again_is_free_and_anything_else_refused(tmp_path: Path) -> None:
@@ -219,20 +219,20 @@ def test_the_budget_must_allow_it_under_the_ceiling(tmp_path: Path) -> None:
 
 def test_the_ceiling_stands_where_noise_hides_everything(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
-        fit = session.fit(tau=0.0005)
+        fit = session.fit(tau=0.0005, anyway=True)
     assert fit.bound == CEILING
     assert "the ceiling stands" in str(fit)
 
 
 def test_strata_are_public_and_all_of_them_are_noised(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
-        fit = session.fit(tau=1.0, within={"place": ["north", "south", "west"]})
+        fit = session.fit(tau=1.0, within={"place": ["north", "south", "west"]}, anyway=True)
     assert np.shape(counts_of(fit).counts) == (3, 2, 2)
     assert math.prod(np.shape(counts_of(fit).counts[2])) == 4, "the west has no records"
     (tmp_path / "hours").mkdir()
     hourly = replace(CHAIN, layout=replace(CHAIN.layout, order_by="at")) if CHAIN.layout else CHAIN
     with opened(tmp_path / "hours", hourly) as session:
-        fit = session.fit(tau=1.0, within="hour")
+        fit = session.fit(tau=1.0, within="hour", anyway=True)
     assert np.shape(counts_of(fit).counts) == (24, 2, 2)
     assert abs(int(np.sum(counts_of(fit).counts)) - 3999) < 600
 
@@ -333,7 +333,7 @@ def test_every_transcript_leaks_at_most_what_the_account_says(odds: float) -> No
     seen = 0
     for _ in range(80):
         noisy = generator.integers(-40, 2000, (2, 2))
-        chain = OddsChain(1000.0).learning(Learnt(1000.0, tau, 0.9, [noisy.tolist()]))
+        chain = OddsChain(1000.0).with_learnt(Learnt(1000.0, tau, 0.9, [noisy.tolist()]))
         if chain.odds < odds:
             continue
         total = 4 * math.asinh(math.sinh(budget / 4) / math.sqrt(chain.odds))
@@ -407,3 +407,50 @@ def test_growing_data_go_on_with_what_was_learnt(tmp_path: Path) -> None:
         assert session.leaked == pytest.approx(proven(fit.bound, 0.2 + first.tau + second.tau), rel=1e-6)
     with pytest.raises(LedgerError, match="does not continue"):
         opened(tmp_path, frame=FRAME.tail(3000), growing=True)
+
+
+def test_a_fit_that_would_teach_nothing_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        with pytest.raises(InvalidInputError) as refused:
+            session.fit(tau=0.002)
+        assert "with 4000 records and tau = 0.002 the noise would hide the odds ratio in 10 of 10" in str(refused.value)
+        assert "the ceiling of 500 would stand" in str(refused.value)
+        assert "anyway=True" in str(refused.value)
+        foreseen = session.preview_fit(tau=0.2)
+        assert foreseen.expected.bounds[0] < 5
+        assert not foreseen.expected.hopeless
+        assert session.preview_fit(tau=0.002).expected.hopeless
+        assert (session.leaked, charges(tmp_path)) == (0, 0)
+        fit = session.fit(tau=0.2)
+        assert foreseen.epsilon == fit.epsilon
+        again = session.preview_fit(tau=0.1)
+        assert (again.stored, again.epsilon, again.epsilon_total) == (True, 0, session.leaked)
+        assert session.fit(tau=0.002).reused, "it is given again at no cost"
+
+
+def test_what_is_expected_depends_on_public_numbers_alone(tmp_path: Path) -> None:
+    shown: list[object] = []
+    for name, frame in (("one", FRAME), ("other", FRAME.with_columns(s=polars.lit("off")))):
+        (tmp_path / name).mkdir()
+        with opened(tmp_path / name, frame=frame) as session:
+            shown.append(session.preview_fit(tau=0.1, within={"place": ["north", "south"]}))
+            with pytest.raises(InvalidInputError) as refused:
+                session.fit(tau=0.001)
+            shown.append((str(refused.value), vars(refused.value)))
+    assert shown[:2] == shown[2:]
+
+
+def test_a_dry_run_charges_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    FRAME.drop("at").write_csv(tmp_path / "switch.csv")
+    fit = ["fit", f"{tmp_path}/switch.csv", "--model", "odds-chain", "--state", "s", "--order-by", "t"]
+    fit += ["--states", "off,on", "--odds-ceiling", "500", "--ledger", f"{tmp_path}/budget.db", "--dataset", "switch"]
+    fit += ["--budget", "6", "--private-tau"]
+    assert run([*fit, "0.2", "--dry-run"]) == 0
+    assert "It would cost ε = " in capsys.readouterr().out
+    assert run([*fit, "0.002", "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hidden"] == 10
+    assert run([*fit, "0.002"]) == 2
+    assert "say --anyway" in capsys.readouterr().err
+    assert charges(tmp_path) == 0
+    assert run([*fit, "0.002", "--anyway"]) == 0
+    assert charges(tmp_path) == 1

@@ -9,7 +9,7 @@ from bayesdp.queries import Count
 from bayesdp.session import retries
 from bayesdp.session.plan import Plan, TooFineError
 from bayesdp.session.prepared_query import PreparedQuery
-from bayesdp.session.retries import GRIDS, Attempt, InTheMakingError, with_retries
+from bayesdp.session.retries import GRIDS, Attempt, InProgressError, with_retries
 
 
 def planned(charged: timedelta | None) -> Plan:
@@ -47,7 +47,7 @@ def test_another_process_is_waited_for_until_its_answer_is_there() -> None:
     def attempt(attempt: Attempt) -> int:
         turns.append(attempt)
         if len(turns) < 3:
-            raise InTheMakingError
+            raise InProgressError
         return len(turns)
 
     assert with_retries(attempt) == 3
@@ -59,7 +59,7 @@ def test_waiting_for_an_answer_that_does_not_come_ends(monkeypatch: pytest.Monke
 
     def attempt(attempt: Attempt) -> bool:
         if attempt.waiting:
-            raise InTheMakingError
+            raise InProgressError
         return attempt.waiting
 
     assert with_retries(attempt) is False
@@ -69,7 +69,7 @@ def test_waiting_for_an_answer_that_does_not_come_ends(monkeypatch: pytest.Monke
 def test_a_plan_waits_for_an_answer_being_computed(charged: timedelta) -> None:
     """Also if the clock of the other machine is ahead."""
     plan = planned(charged)
-    with pytest.raises(InTheMakingError):
+    with pytest.raises(InProgressError):
         Attempt(8, waiting=True).unless_in_progress(plan)
     assert Attempt(8, waiting=False).unless_in_progress(plan) is plan
 

@@ -132,6 +132,7 @@ def test_several_answers_in_one_charge(session: Session) -> None:
     matrix=transition_matrices(2),
     asked=st.lists(st.tuples(st.sampled_from([0, 1]), st.floats(0.05, 1.5)), min_size=1, max_size=4),
 )
+@pytest.mark.slow
 def test_the_oracles_joint_leakage_is_at_most_the_ledgers_figure(
     matrix: list[list[float]], asked: list[tuple[int, float]]
 ) -> None:
@@ -214,7 +215,9 @@ def test_reopening_needs_the_same_model_and_data(
         assert again.budget == 2.0
         assert again.remaining == pytest.approx(1.0)
         assert again.release(ACTIVE, epsilon=1.0) == answer
-    with Session(activity, chain, epsilon=99.0, ledger=ledger, dataset="steps") as again:
+    with pytest.warns(UserWarning, match="is 2, not 99"):
+        again = Session(activity, chain, epsilon=99.0, ledger=ledger, dataset="steps")
+    with again:
         assert again.budget == 2.0
     with pytest.raises(LedgerError, match="model"):
         Session(activity, bdp.ArbitraryGroups(20000), ledger=ledger, dataset="steps")
@@ -581,3 +584,15 @@ def test_neighbouring_inputs_never_beat_epsilon(tmp_path: Path) -> None:
     lowest = stats.binomtest(counts[1], runs).proportion_ci(1 - 1e-9, method="exact").low
     highest = stats.binomtest(counts[0], runs).proportion_ci(1 - 1e-9, method="exact").high
     assert lowest <= math.e * highest
+
+
+def test_another_budget_than_that_of_the_account_is_named(tmp_path: Path) -> None:
+    table, ledger = polars.DataFrame({"on": [0, 1] * 10}), tmp_path / "b.db"
+    with bdp.Session(table, bdp.Independent(), epsilon=2.0, ledger=ledger, dataset="d") as session:
+        session.release(bdp.Count("on", equals=1), epsilon=0.5)
+    with pytest.warns(UserWarning, match="the budget of d is 2, not 5; bayesdp budget lower and raise change it"):
+        opened = bdp.Session(table, bdp.Independent(), epsilon=5.0, ledger=ledger, dataset="d")
+    with opened:
+        assert opened.budget == 2
+    bdp.Session(table, bdp.Independent(), ledger=ledger, dataset="d").close()
+    bdp.Session(table, bdp.Independent(), epsilon=2.0, ledger=ledger, dataset="d").close()

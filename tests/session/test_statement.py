@@ -74,7 +74,7 @@ def test_a_bare_answer_says_what_it_lacks() -> None:
     assert "This model was never diagnosed on a table. `bayesdp diagnose`" in page
     assert "by (responsible person not named)" in page
     assert "asserted to be public" not in page
-    assert "What is given" not in page
+    assert "If the assumption is wrong" not in page
     assert "Warning" not in page
     private = answer(query={"query": "count", "column": "s", "equals": 1, "where": "s > 0"})
     assert "asserted" not in private.statement()

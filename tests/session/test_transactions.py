@@ -61,7 +61,7 @@ def test_a_fresh_release_takes_two_transactions(
         assert transactions(lambda: again.release(Count("s", equals=1), epsilon=0.5)) == [False]
 
 
-def test_what_another_session_released_meanwhile_is_given_and_not_charged_again(tmp_path: Path) -> None:
+def test_an_answer_of_a_concurrent_session_is_returned_uncharged(tmp_path: Path) -> None:
     with opened(tmp_path / "b.db") as slow, opened(tmp_path / "b.db") as quick:
         slow.release(Count("s", equals=0), epsilon=0.5)
         first = quick.release(Count("s", equals=1), epsilon=0.5)

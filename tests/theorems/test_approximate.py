@@ -59,7 +59,7 @@ def test_losses_for_adding_or_removing_a_record_cost_more(loss: dict[str, Any], 
     assert converted.delta == pytest.approx(direct.delta, rel=1e-9)
 
 
-def test_several_releases_of_several_kinds_are_converted_together() -> None:
+def test_releases_of_several_kinds_are_converted_together() -> None:
     releases: list[Any] = [(COUNT, ConcentratedLoss(0.001)), (COUNT, 0.01), (COUNT, ApproximateLoss(0.01, 1e-9))]
     leaked = bdp.leakage(CHAIN, releases, delta=1e-6)
     assert leaked.epsilon > bdp.leakage(CHAIN, releases[:1], delta=1e-6).epsilon
@@ -169,8 +169,3 @@ def test_several_releases_bring_their_own_losses() -> None:
 def test_a_delta_of_one_or_more_is_refused_as_no_promise() -> None:
     with pytest.raises(NoTheoremAppliesError, match="1 or more promises nothing"):
         bdp.leakage(CHAIN, COUNT, tau=2.0, delta=0.5)
-
-
-def test_there_is_no_picture() -> None:
-    with pytest.raises(InvalidInputError, match="no picture of a promise with a delta"):
-        bdp.leakage(CHAIN, COUNT, tau=0.2, delta=1e-6).plot("leakage.svg")

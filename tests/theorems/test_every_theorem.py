@@ -19,6 +19,7 @@ from bayesdp import (
     MarkovChain,
     Model,
     Network,
+    OddsSeries,
     Query,
     Sum,
     Theorem,
@@ -87,6 +88,12 @@ EXTREMES: list[tuple[Model, Query]] = [
     (Network(edges=[(0, 1, 1.5), (1, 2, 1.5), (0, 2, 1.5)], records=4, hidden=[2]), COUNT),
     (Network(edges=[(0, 1, 1e6), (1, 2, 1.5), (1, 3, 9)], records=4, hidden=[1]), COUNT),
     (Network(odds=1.5, degree=4), COUNT),
+    (OddsSeries([5, 1.5]), COUNT),
+    (OddsSeries([5, 1.5], length=4), COUNT),
+    (OddsSeries([300, 40], unit=2, gaps=True), COUNT),
+    (OddsSeries([5, 1.5], additive=True, states=(0, 1)), COUNT),
+    (OddsSeries([300, 40], additive=True, ordered=True, unit=2), COUNT),
+    (Network(edges=[(0, 1, 1e6), (1, 2, 1.5), (0, 2, 9)], additive=True), COUNT),
     (Network(odds=1.5, degree=4, forest=True), COUNT),
 ]
 SIZES = [

@@ -126,7 +126,7 @@ def test_the_lift_is_above_the_truth() -> None:
 
 
 @pytest.mark.slow
-def test_the_lift_is_above_the_truth_on_many_chains_and_close_to_it_on_most() -> None:
+def test_the_lift_is_above_the_truth_and_close_on_most_chains() -> None:
     measured, counted, close = judged(np.random.default_rng(7), 600)
     assert measured == 600
     assert close >= counted / 2 > 50, (counted, close)
@@ -183,7 +183,7 @@ def covariances(draw: st.DrawFn) -> Floats:
     grid=st.sampled_from([0.0, 0.25, 1.0]),
     knows=st.booleans(),
 )
-def test_normal_groups_leak_at_most_the_noises_profile_at_the_shift(
+def test_normal_groups_leak_at_most_the_profile_at_the_shift(
     covariance: Floats, distance: float, scale: float, epsilon: float, grid: float, knows: bool
 ) -> None:
     answers, step = np.linspace(-9 * scale, 3 + 9 * scale, 6000, retstep=True)

@@ -20,7 +20,7 @@ from bayesdp import (
 from bayesdp.audit.oracle import bdpl, generalized_randomized_response, randomized_response
 from bayesdp.errors import ModelError, NoTheoremAppliesError
 from bayesdp.testing import TheoremContract, every_case, group_cases
-from bayesdp.testing.cases import Case
+from bayesdp.testing.cases import Case, kept_cases
 from bayesdp.theorems.general import GeneralBound
 
 COUNT = Count(equals=1)
@@ -30,6 +30,26 @@ class TestGeneralBound(TheoremContract):
     theorem = GeneralBound()
     cases = every_case()
     refused = ((MarkovChain([[0.5, 0.5], [0.5, 0.5]]), COUNT),)
+
+
+class TestKeptRecords(TheoremContract):
+    theorem = GeneralBound()
+    cases = kept_cases()
+    refused = TestGeneralBound.refused
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_kept_records_leak_no_more_but_no_less(keep: int) -> None:
+    """Three equal records: a bound of one record less, or one for a release that reads all of them, would be false."""
+    joint, tau = np.zeros((2, 2, 2)), 0.7
+    joint[0, 0, 0] = joint[1, 1, 1] = 0.5
+    whole = randomized_response(1 / (1 + math.exp(tau)), records=3)
+    kept = randomized_response(1 / (1 + math.exp(tau)), records=keep)
+    read = np.broadcast_to(kept.reshape((2,) * keep + (1,) * (3 - keep) + (-1,)), (2, 2, 2, kept.shape[-1]))
+    proven = leakage(ArbitraryGroups(300, group="user", keep=keep), COUNT, tau=tau).epsilon
+    assert bdpl(joint, read).epsilon == pytest.approx(proven)
+    assert bdpl(joint, read).epsilon > (keep - 1) * tau + 1e-9
+    assert (bdpl(joint, whole).epsilon > proven + 1e-9) == (keep < 3)
 
 
 def test_reference_value() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from bayesdp import (
     Model,
     Network,
     OddsChain,
+    OddsSeries,
     Sum,
     Theorem,
 )
@@ -30,6 +32,7 @@ from bayesdp.errors import DoesNotApplyError, InvalidInputError
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss, Loss, PrivacyProfile, PureLoss
 from bayesdp.testing import (
     ApproximateContract,
+    additive_laws,
     chain_laws,
     group_laws,
     hidden_chain_laws,
@@ -37,6 +40,7 @@ from bayesdp.testing import (
     markov_laws,
     memory_chain_laws,
     network_laws,
+    series_laws,
     tree_laws,
 )
 from bayesdp.theorems.gaussian.covariance import GaussianCovariance
@@ -51,7 +55,9 @@ from bayesdp.theorems.markov.paper import MarkovPaper
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.odds.elimination import OddsElimination
+from bayesdp.theorems.odds.ising import OddsIsing
 from bayesdp.theorems.odds.network import OddsNetwork
+from bayesdp.theorems.odds.series import OddsSeriesTheorem
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.registry import theorems
 from bayesdp.theorems.spend import Release, Spend
@@ -61,6 +67,11 @@ COUNT = Count("active", equals=True)
 
 def odds_chain_of(odds: np.ndarray, hidden: tuple[int, ...]) -> OddsChain:
     return OddsChain(float(odds.max()), length=len(odds))
+
+
+def series_of(odds: np.ndarray, hidden: tuple[int, ...]) -> OddsSeries:
+    distances = [max(float(np.diagonal(odds, apart).max()) * (1 + 1e-12), 1.0) for apart in range(1, len(odds))]
+    return OddsSeries(distances or [1.0], gaps=bool(hidden))
 
 
 def network_of(odds: np.ndarray, hidden: tuple[int, ...]) -> Network:
@@ -124,6 +135,18 @@ class TestOddsNetwork(ApproximateContract):
 class TestOddsElimination(ApproximateContract):
     theorem = OddsElimination()
     laws = network_laws(network_of, hidden=True)
+
+
+class TestOddsSeries(ApproximateContract):
+    theorem = OddsSeriesTheorem()
+    laws = series_laws(series_of, hidden=True)
+
+
+class TestOddsIsing(ApproximateContract):
+    theorem = OddsIsing()
+    laws = additive_laws(lambda odds, hidden: replace(network_of(odds, hidden), additive=True), hidden=True) | (
+        additive_laws(lambda odds, hidden: replace(series_of(odds, hidden), additive=True, states=(0, 1)), series=True)
+    )
 
 
 CONTRACTS: list[Any] = [
@@ -288,6 +311,6 @@ def test_what_is_not_proven_is_refused(
         lifted(theorem, model, spend_of(loss, query), delta)
 
 
-def test_the_delta_of_the_promise_must_be_given_where_the_losses_have_none() -> None:
+def test_losses_without_a_delta_need_the_delta_of_the_promise() -> None:
     with pytest.raises(InvalidInputError, match="give delta=, that of the promise"):
         lifted(OddsChainTheorem(), OddsChain(9.0), spend_of(ConcentratedLoss(0.1)), None)

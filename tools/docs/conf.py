@@ -5,11 +5,13 @@ Building and reading the site needs no network: MathJax comes from an installed 
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -47,17 +49,28 @@ suppress_warnings = ["ref.python"]  # two classes are named Finding; a signature
 
 html_theme = "furo"
 html_title = "bayesdp"
-html_static_path = ["style.css"]
+html_static_path = ["style.css", "search.js"]
 html_css_files = ["style.css"]
+html_js_files = ["search.js"]
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": False}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+RULE = re.compile(r"^ *---+(?: +-+)+ *$", re.MULTILINE)
+"""The line below the head of a table of text."""
+
 
 def place(app: Sphinx, name: str, source: list[str]) -> None:
     """Add the navigation to pages that have other pages below them."""
     source[0] += navigation.toctrees(f"{name}.md")
+
+
+def mark(_: Sphinx, tree: nodes.document) -> None:
+    """Mark blocks that show a table of text: their lines must not wrap, while those of sentences do (style.css)."""
+    for block in tree.findall(nodes.literal_block):
+        if RULE.search(block.astext()):
+            block["classes"].append("table-of-text")
 
 
 def bundle(app: Sphinx, error: Exception | None) -> None:
@@ -80,5 +93,6 @@ def bundle(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the functions of this module and of `reference`."""
     app.connect("source-read", place)
+    app.connect("doctree-read", mark)
     app.connect("build-finished", bundle)
     reference.setup(app)

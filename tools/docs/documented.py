@@ -32,8 +32,11 @@ NO_EXAMPLE = {
     "Query": "is what queries inherit; docs/extending.md has one",
     "Session": "needs a table and a ledger; docs/releases.md has one",
     "Theorem": "is what theorems inherit; docs/extending.md has one",
-    "audit": "is a module; its functions have examples",
-    "plot_tradeoff": "writes a file; docs/advise.md and README.md show pictures",
+    **dict.fromkeys(
+        ("audit", "errors", "ledger", "losses", "mechanisms", "models", "queries", "testing"),
+        "is a module; its functions and classes have examples",
+    ),
+    "plot_tradeoff": "writes a file; docs/advise.md and docs/one-number.md show pictures",
     "register": "changes the theorems of the whole process; docs/extending.md has one",
     "theorems": "is a list; its module's docstring describes it",
     "unregister": "changes the theorems of the whole process; docs/extending.md has `register`",

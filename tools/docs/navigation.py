@@ -25,9 +25,20 @@ class Section:
 
 
 SECTIONS = (
-    Section("Start here", ("docs/why.md", "docs/tutorial.md", "docs/choosing-a-model.md")),
     Section(
-        "Guides",
+        "Start",
+        (
+            "docs/why.md",
+            "docs/tutorial.md",
+            "docs/which-assumption.md",
+            "docs/choosing-a-model.md",
+            "docs/data-protection-officer.md",
+            "docs/researcher.md",
+            "docs/engineer.md",
+        ),
+    ),
+    Section(
+        "How-to",
         (
             "docs/journeys/README.md",
             "docs/journeys/*.md",
@@ -44,32 +55,63 @@ SECTIONS = (
             "docs/audit.md",
             "docs/explore.md",
             "docs/pictures.md",
+            "docs/reproduce.md",
             "docs/extending.md",
+            "CONTRIBUTING.md",
         ),
     ),
-    Section("For a data-protection officer", ("docs/data-protection-officer.md", "SECURITY.md")),
-    Section("Theory", ("docs/theory/README.md", "docs/errata.md", "docs/related-work.md", "docs/numerics.md")),
+    Section(
+        "Understand",
+        (
+            "docs/one-number.md",
+            "docs/theory/README.md",
+            "docs/errata.md",
+            "docs/related-work.md",
+            "docs/numerics.md",
+            "docs/architecture.md",
+            "SECURITY.md",
+        ),
+    ),
     Section(
         "Reference",
-        ("docs/models.md", "docs/what-is-covered.md", "docs/api/README.md", "docs/performance.md", "docs/glossary.md"),
-    ),
-    Section(
-        "The project",
-        ("docs/architecture.md", "docs/reproduce.md", "docs/versions.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        (
+            "docs/models.md",
+            "docs/what-is-covered.md",
+            "docs/api/README.md",
+            "docs/performance.md",
+            "docs/glossary.md",
+            "docs/versions.md",
+            "CHANGELOG.md",
+        ),
     ),
 )
+"""What a reader may want: to begin, to do something, to know why it is so, to look something up."""
 
-THEORY = (
+FIRST = (
+    "docs/journeys/step-counter.md",
+    "docs/journeys/smart-meters.md",
+    "docs/journeys/public-dashboard.md",
+    "docs/journeys/families.md",
+    "docs/journeys/sensor-series.md",
+    "docs/journeys/sql-database.md",
+    "docs/journeys/spark-cluster.md",
+    "docs/api/asking.md",
+    "docs/api/models.md",
+    "docs/api/queries.md",
+    "docs/api/sessions.md",
+    "docs/api/ledgers.md",
     "docs/theory/contraction.md",
     "docs/theory/side-information.md",
     "docs/theory/impossibility.md",
     "docs/theory/composition.md",
     "docs/theory/accounting.md",
+    "docs/theory/running-totals.md",
     "docs/theory/accuracy.md",
     "docs/theory/private-fit.md",
     "docs/theory/prior-art.md",
 )
-"""Pages about all theorems; they come before the theorems, which follow by name."""
+"""The order of pages below a README: those that are named here come first, such as pages about all theorems before the
+theorems; the others follow by name."""
 
 
 def all_pages(root: Path = ROOT) -> tuple[str, ...]:
@@ -94,7 +136,7 @@ def owner(page: str, root: Path = ROOT) -> str | None:
 def below(page: str, root: Path = ROOT) -> tuple[str, ...]:
     """Return the pages below `page`, in order."""
     pages = [other for other in all_pages(root) if owner(other, root) == page]
-    return tuple(sorted(pages, key=lambda other: (THEORY.index(other) if other in THEORY else len(THEORY), other)))
+    return tuple(sorted(pages, key=lambda other: (FIRST.index(other) if other in FIRST else len(FIRST), other)))
 
 
 def unplaced(root: Path = ROOT) -> Iterator[str]:

@@ -58,6 +58,13 @@ Every engine computes every query of bayesdp, to the same integer ([tables and e
 tests, which run on the engines with a mark; `make test` runs the fast ones, `make test-all` all.
 """
 
+_NEXT = """
+## Next step
+
+[Models and their JSON](models.md) explains the models of the first table. If none of them covers your data, [add one of
+your own](extending.md).
+"""
+
 
 @dataclasses.dataclass(frozen=True)
 class Example:
@@ -96,12 +103,12 @@ def queries() -> list[Query]:
     return one_of_each
 
 
-def covered(model: Model, asked: Sequence[Query]) -> Iterator[tuple[Theorem, tuple[Query, ...]]]:
+def covered(model: Model, queries: Sequence[Query]) -> Iterator[tuple[Theorem, tuple[Query, ...]]]:
     """Yield the theorems that cover some of the queries under a model, each with those it covers."""
     for theorem in theorems():
-        kept = tuple(query for query in asked if all(_covers(theorem, member, query) for member in model.members))
-        if kept:
-            yield theorem, kept
+        found = tuple(query for query in queries if all(_covers(theorem, member, query) for member in model.members))
+        if found:
+            yield theorem, found
 
 
 def _covers(theorem: Theorem, model: Model, query: Query) -> bool:
@@ -114,21 +121,43 @@ def _covers(theorem: Theorem, model: Model, query: Query) -> bool:
 
 def engines(tests: Path) -> dict[str, dict[str, str]]:
     """Return, for each engine of the tests, the names of its test files with the first line of their docstrings."""
-    asked: dict[str, dict[str, str]] = {}
+    files: dict[str, dict[str, str]] = {}
+    every = _listed(_parsed(tests / "conftest.py"))
     for path in sorted(tests.glob("test_*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = _parsed(path)
         purpose = (ast.get_docstring(tree) or "").partition("\n")[0]
-        for name in _engines_of(tree):
-            asked.setdefault(name, {})[path.stem] = purpose
-    return asked
+        for name in (*_engines_of(tree), *(() if _listed(tree) or not _takes_engines(tree) else every)):
+            files.setdefault(name, {})[path.stem] = purpose
+    return files
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _listed(tree: ast.Module) -> Sequence[str]:
+    """Return the engines that a file lists in ENGINES."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ENGINES":
+            return tuple(ast.literal_eval(node.value))
+    return ()
+
+
+def _takes_engines(tree: ast.Module) -> bool:
+    """Tell whether a test has the parameter `engine` and lists no values for it: those of conftest.py are then used."""
+    tests = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"))
+    return any(
+        "engine" in [argument.arg for argument in test.args.args]
+        and not any("parametrize('engine'" in ast.unparse(mark) for mark in test.decorator_list)
+        for test in tests
+    )
 
 
 def _engines_of(tree: ast.Module) -> Iterator[str]:
     """Yield the engines that a test file lists in ENGINES, and those it names when it creates a frame."""
+    yield from _listed(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "ENGINES" for to in node.targets):
-            yield from ast.literal_eval(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "frame_of":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "frame_of":
             first = node.args[0]
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 yield first.value
@@ -136,25 +165,26 @@ def _engines_of(tree: ast.Module) -> Iterator[str]:
 
 def page() -> str:
     """Return the expected content of docs/what-is-covered.md."""
-    asked = queries()
+    every = queries()
     return "".join(
         [
             _OPENING,
             _COVERED,
-            _table(("model", "theorem", "queries"), _covered_rows(asked)),
+            _table(("model", "theorem", "queries"), _covered_rows(every)),
             _THEOREMS,
             _theorem_table(),
             _ENGINES,
             _engine_table(),
+            _NEXT,
         ]
     )
 
 
-def _covered_rows(asked: Sequence[Query]) -> Iterator[tuple[str, ...]]:
+def _covered_rows(queries: Sequence[Query]) -> Iterator[tuple[str, ...]]:
     for example in examples((ROOT / "docs" / "models.md").read_text(encoding="utf-8")):
         typed = f"`{example.typed}`"
-        for theorem, kept in covered(example.model, asked):
-            names = "every query" if len(kept) == len(asked) else ", ".join(f"`{query.kind}`" for query in kept)
+        for theorem, proven in covered(example.model, queries):
+            names = "every query" if len(proven) == len(queries) else ", ".join(f"`{query.kind}`" for query in proven)
             yield typed, _linked(theorem), names
             typed = ""
 
@@ -177,10 +207,10 @@ def _theorem_table() -> str:
 
 
 def _engine_table() -> str:
-    asked = engines(ROOT / "tests" / "frames")
-    purposes = {name: purpose for tests in asked.values() for name, purpose in tests.items()}
+    files = engines(ROOT / "tests" / "frames")
+    purposes = {name: purpose for tests in files.values() for name, purpose in tests.items()}
     head = ("engine", *(f"`{name}`" for name in sorted(purposes)))
-    rows = [(f"`{engine}`", *(_mark(name in tests) for name in sorted(purposes))) for engine, tests in asked.items()]
+    rows = [(f"`{engine}`", *(_mark(name in tests) for name in sorted(purposes))) for engine, tests in files.items()]
     notes = [f"- `{name}`: {purpose}" for name, purpose in sorted(purposes.items())]
     return _table(head, rows) + "\n" + "\n".join(notes) + "\n"
 

@@ -251,6 +251,13 @@ def check_probabilities(name: str, table: Matrix, refuse: Refuse = InvalidInputE
             raise refuse(f"{name}, row {i} must sum to 1, but sums to {total:.12g}")
 
 
+def mapping(name: str, value: object, refuse: Refuse = InvalidInputError) -> Mapping[str, object]:
+    """Return `value` if it is a mapping from texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise refuse(name_of(name) + f" must map names to values, not {brief(value)}")
+    return value
+
+
 def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Sequence[object]:
     """Return `value` as a sequence; a NumPy array becomes a list, a single text is refused."""
     tolist = getattr(value, "tolist", None)

@@ -7,16 +7,35 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["counted", "filled", "folded", "having", "kept_together", "listed"]
+__all__ = ["counted", "filled", "folded", "having", "kept_together", "listed", "plural"]
+
+_IRREGULAR = {"child": "children", "man": "men", "woman": "women"}
+
+
+def plural(one: str) -> str:
+    """Return the plural of a name that people give to a record.
+
+    >>> [plural(one) for one in ("record", "child", "entry", "day", "5-minute visit", "branch", "hour of a person")]
+    ['records', 'children', 'entries', 'days', '5-minute visits', 'branches', 'hours of a person']
+    """
+    thing, of, whole = one.partition(" of ")
+    if of:
+        return f"{plural(thing)}{of}{whole}"
+    before, space, last = one.rpartition(" ")
+    if last in _IRREGULAR:
+        return f"{before}{space}{_IRREGULAR[last]}"
+    if last.endswith("y") and last[-2:-1] not in ("", *"aeiou"):
+        return f"{one[:-1]}ies"
+    return f"{one}es" if last.endswith(("s", "x", "z", "ch", "sh")) else f"{one}s"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things: "1 release", "2 releases"; `many` is the plural if it is not `one` with an s.
+    """Return a number of things: "1 release", "2 releases"; `many` is the plural if `plural` does not know it.
 
     >>> counted(1, "release"), counted(2, "entry", "entries"), counted(0, "refusal")
     ('1 release', '2 entries', 'no refusals')
     """
-    return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
+    return f"{number or 'no'} {one if number == 1 else many or plural(one)}"
 
 
 def having(number: int, one: str, whole: str) -> str:

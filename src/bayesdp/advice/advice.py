@@ -12,7 +12,7 @@ from bayesdp._support.display import Block, Code, Displayed, PrintedTable, Secti
 from bayesdp._support.documents import Document
 from bayesdp._support.lazy import warn_renamed
 from bayesdp.advice.next_steps import NextSteps
-from bayesdp.advice.priced_assumption import HARMLESS, PricedAssumption
+from bayesdp.advice.priced_assumption import HARMLESS, NEARLY_FREE, PricedAssumption
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
@@ -40,6 +40,9 @@ class Advice(Displayed, Document):
     shows:       the memory that the table shows, in sentences; empty for a column of numbers.
     table_name:  the name of the table.
     next_steps:  the arguments of `advise`, from which the next steps are written.
+    outlook:     whether the recommended answer is useful and, if not, what would make it so, in sentences.
+    compared_with: what relative errors are shares of, in words.
+    delta:       the δ of the promise, if it has one.
     """
 
     query: Query
@@ -50,6 +53,9 @@ class Advice(Displayed, Document):
     shows: str
     table_name: str
     next_steps: NextSteps
+    outlook: str = ""
+    compared_with: str = "the answer"
+    delta: float | None = None
 
     @property
     def ladder(self) -> tuple[PricedAssumption, ...]:
@@ -69,16 +75,23 @@ class Advice(Displayed, Document):
         chosen = self.recommended
         if chosen is None:
             return "No noise is enough for any of these assumptions at this ε; use a larger ε, or name entities."
-        if not chosen.denied:
+        if getattr(chosen.model, "protects_several", False):
+            return (
+                f"{_capital(chosen.name)}: for less than {NEARLY_FREE:g} times the error of the cheapest assumption it "
+                "needs no fit, assumes nothing about what happens inside, and protects the whole."
+            )
+        if chosen.suspect and chosen.harmless:
+            found = "contradicts it" if chosen.denied else "leaves doubts"
+            change = f"but the assumptions that fit the table change ε by less than {100 * HARMLESS:g} %"
+            return f"{_capital(chosen.name)}: the table {found}, {change}."
+        if chosen.kept:
             untested = chosen.verdict == Verdict.NOT_TESTED
             trust = " But the table cannot test it: you must know that it holds." if untested else ""
             return f"{_capital(chosen.name)}: the cheapest that the table does not contradict.{trust}"
-        if chosen.harmless:
-            change = f"but the assumptions that fit the table change ε by less than {100 * HARMLESS:g} %"
-            return f"{_capital(chosen.name)}: the table contradicts it, {change}."
+        finds = "contradicts" if chosen.denied else "contradicts or doubts"
         return (
-            f"{_capital(chosen.name)}: the table contradicts every assumption, and this is the weakest. Decide whether "
-            "its leakage is acceptable if it is wrong."
+            f"{_capital(chosen.name)}: the table {finds} every assumption, and this is the weakest. "
+            "Decide whether its leakage is acceptable if it is wrong."
         )
 
     @property
@@ -97,13 +110,17 @@ class Advice(Displayed, Document):
             return ""
         return written(chosen.model, self.query, self.epsilon, credible=chosen.credible)
 
+    @property
+    def _promise(self) -> str:
+        return f"ε = {self.epsilon:g}" + ("" if self.delta is None else f" and δ = {self.delta:g}")
+
     def _printed(self) -> Sequence[Section]:
         sections: list[Section] = [
-            lines(f"{_capital(self.query.description)}, at ε = {self.epsilon:g}, from {self.table_name}."),
+            lines(f"{_capital(self.query.description)}, at {self._promise}, from {self.table_name}."),
             [self._table],
             *([[_filled(self.shows)]] if self.shows else []),
             *([*self._paragraph(assumption)] for assumption in self.priced_assumptions),
-            [_filled(f"Recommended: {self.why}")],
+            [_filled(f"Recommended: {self.why} {self.outlook}".strip())],
         ]
         if self.recommended is not None:
             sections += [lines("Next steps in Python:"), [Code(self.python)]]
@@ -121,11 +138,13 @@ class Advice(Displayed, Document):
                 ("→ " if assumption is self.recommended else "  ") + assumption.name,
                 assumption.verdict,
                 "–" if assumption.alpha is None else shown_above(assumption.alpha, 3),
+                "" if assumption.relative_error is None else f"{shown_above(100 * assumption.relative_error, 2)} %",
                 _if_wrong(assumption),
             ]
             for assumption in self.priced_assumptions
         ]
-        return PrintedTable(["  assumption", "verdict", f"α (β = {self.beta:g})", "ε you would really get"], rows)
+        headings = ["  assumption", "verdict", f"α (β = {self.beta:g})", f"of {self.compared_with}"]
+        return PrintedTable([*headings, "ε you would really get"], rows)
 
     def _paragraph(self, assumption: PricedAssumption) -> Iterator[Block]:
         yield Words(_capital(assumption.name))
@@ -133,7 +152,7 @@ class Advice(Displayed, Document):
         yield _filled(f"The table: {assumption.shown}", "  ")
         if assumption.reason and assumption.reason != assumption.shown:
             yield _filled(f"No price: {assumption.reason}", "  ")
-        for line in assumption.consequences:
+        for line in assumption.shown_consequences:
             yield _filled(str(line), "  ")
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,6 +164,7 @@ class Advice(Displayed, Document):
             "query": self.query.to_dict(),
             "epsilon": self.epsilon,
             "beta": self.beta,
+            **({} if self.delta is None else {"delta": self.delta}),
             "table": self.table_name,
             "recommended": None
             if chosen is None or chosen.model is None
@@ -152,11 +172,14 @@ class Advice(Displayed, Document):
                 "name": chosen.name,
                 "model": chosen.model.identity,
                 "alpha": chosen.alpha,
+                "relative_error": chosen.relative_error,
                 "denied": chosen.denied,
                 "why": self.why,
             },
             "ladder": [assumption.to_dict() for assumption in self.priced_assumptions],
             "shows": self.shows,
+            "compared_with": self.compared_with,
+            "outlook": self.outlook,
             "python": self.python,
             "shell": self.shell,
             "note": NOTE,

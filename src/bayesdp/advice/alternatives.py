@@ -22,6 +22,7 @@ from bayesdp.models import (
     Model,
     Network,
     OddsChain,
+    OddsSeries,
 )
 from bayesdp.models.markov import MOST_COMPARED
 from bayesdp.models.odds import odds_above
@@ -76,6 +77,8 @@ def _of_independent(model: Independent) -> tuple[Alternative, ...]:
 
 @alternatives.register
 def _of_groups(model: ArbitraryGroups) -> tuple[Alternative, ...]:
+    if model.reads is not None:
+        return ()  # no more records are read of a larger group
     larger = replace(model, size=math.ceil(_HALF_AGAIN * model.size), diagnosis=None)
     return (Alternative("groups are half as large again", larger),)
 
@@ -139,6 +142,22 @@ def _of_odds_chain(model: OddsChain) -> tuple[Alternative, ...]:
         ),
         Alternative(f"anything may happen within {stretch}", replace(bare, unit=records)),
     )
+
+
+@alternatives.register
+def _of_odds_series(model: OddsSeries) -> tuple[Alternative, ...]:
+    records, stretch = model.window
+    bare = replace(model, fitted=None, learnt=None, credibility=None, diagnosis=None)
+    stronger = replace(bare, odds=[_HALF_AGAIN * model.odds[0], *model.odds[1:]])
+    farther = replace(bare, odds=[*model.odds, model.odds[-1]])
+    weaker = [
+        Alternative("the odds ratio of neighbours is half as large again", stronger),
+        Alternative(f"records {len(farther.odds)} apart matter as much as those {len(model.odds)} apart", farther),
+        Alternative(f"anything may happen within {stretch}", replace(bare, unit=records)),
+    ]
+    if model.additive:
+        weaker.insert(0, Alternative("effects do not add up, with these odds ratios", replace(bare, additive=False)))
+    return tuple(weaker)
 
 
 @alternatives.register

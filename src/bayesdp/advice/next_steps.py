@@ -10,11 +10,11 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from bayesdp.models import ArbitraryGroups, GaussianSeries, Independent, MarkovChain, Model, OddsChain
+from bayesdp.models import ArbitraryGroups, GaussianSeries, Independent, MarkovChain, Model, OddsChain, OddsSeries
 from bayesdp.models.strata import SPARSE
 from bayesdp.queries import Query
 
-__all__ = ["NextSteps", "asked_in_python", "asked_in_shell", "built_in_python", "built_in_shell"]
+__all__ = ["NextSteps", "built_in_python", "built_in_shell", "query_in_python", "query_in_shell", "released_by"]
 
 _TABLE, _FILE, _MODEL = "table", "DATA", "MODEL.json"
 
@@ -25,11 +25,13 @@ class NextSteps:
 
     path:  the path of the table, if it is a file.
     given: the options as they were given.
+    delta: the δ of the promise, if it has one.
     """
 
-    path: str | Path | None
+    path: str | Path | tuple[str, ...] | None
     given: Mapping[str, Any]
     credibility: float
+    delta: float | None = None
 
     def options(self, model: Model) -> dict[str, Any]:
         """Return the arguments of the model's `fit`; none for a model that is not fitted."""
@@ -41,12 +43,16 @@ class NextSteps:
 
     def fits(self, model: Model) -> bool:
         """Return whether the model is fitted and all required arguments of its `fit` are known."""
+        if _written.dispatch(type(model)) is not _written.dispatch(object):
+            return False
         known = self.options(model)
         return bool(model.fit_options) and all(option.name in known for option in model.fit_options if option.required)
 
     def model_in_python(self, model: Model) -> str:
         """Return two lines of Python that make the model."""
-        source = "..." if self.path is None else repr(str(self.path))
+        source = (
+            "..." if self.path is None else repr(list(self.path) if isinstance(self.path, tuple) else str(self.path))
+        )
         if not self.fits(model):
             return f"{_TABLE} = {source}\nmodel = {_written(model)}"
         arguments = [_TABLE, *(f"{name}={_literal(value)}" for name, value in self.options(model).items())]
@@ -56,7 +62,7 @@ class NextSteps:
         """Return a command that writes the model to MODEL.json."""
         if not self.fits(model):
             return built_in_shell(model)
-        data = _FILE if self.path is None else shlex.quote(str(self.path))
+        data = _FILE if self.path is None or isinstance(self.path, tuple) else shlex.quote(str(self.path))
         flags = (_flag(name, value) for name, value in self.options(model).items())
         return f"bayesdp fit {data} --model {model.kind} {' '.join(flags)} -o {_MODEL}"
 
@@ -66,23 +72,25 @@ class NextSteps:
         credible: whether the price of the model includes the credibility, which the session then needs, too.
         """
         credibility = f", credibility={self.credibility:g}" if credible else ""
+        credibility += "" if self.delta is None else f", delta={self.delta:g}"
         return "\n".join(
             [
                 "import bayesdp as bdp",
                 self.model_in_python(model),
                 f'with bdp.Session({_TABLE}, model, epsilon={epsilon:g}, dataset="NAME"{credibility}) as session:',
-                f"    print(session.release({asked_in_python(query)}, epsilon={epsilon:g}))",
+                f"    print(session.{released_by(query)}({query_in_python(query)}, epsilon={epsilon:g}))",
             ]
         )
 
     def shell(self, model: Model, query: Query, epsilon: float, *, credible: bool = False) -> str:
         """Return commands that do the same."""
         credibility = f" --credibility {self.credibility:g}" if credible else ""
-        data = _FILE if self.path is None else shlex.quote(str(self.path))
+        credibility += "" if self.delta is None else f" --budget-delta {self.delta:g}"
+        data = _FILE if self.path is None or isinstance(self.path, tuple) else shlex.quote(str(self.path))
         return "\n".join(
             [
                 self.model_in_shell(model),
-                f"bayesdp release {data} --model {_MODEL} {asked_in_shell(query)} --epsilon {epsilon:g} --dataset NAME "
+                f"bayesdp release {data} --model {_MODEL} {query_in_shell(query)} --epsilon {epsilon:g} --dataset NAME "
                 f"--budget {epsilon:g}{credibility}",
             ]
         )
@@ -105,6 +113,13 @@ def _of_odds(model: OddsChain) -> dict[str, Any]:
     return _memory(model.memory) | ({"within": list(model.within), "merge": SPARSE} if model.within else {})
 
 
+@_chosen.register(OddsSeries)
+def _of_odds_by_distance(model: OddsSeries) -> dict[str, Any]:
+    within = () if model.fitted is None else model.fitted.within
+    chosen: dict[str, Any] = {"reach": len(model.odds)} | ({"within": list(within)} if within else {})
+    return chosen | ({"additive": True} if model.additive else {})
+
+
 @_chosen.register(GaussianSeries)
 def _of_series(model: GaussianSeries) -> dict[str, Any]:
     return {"order": len(model.coefficients)}
@@ -121,13 +136,9 @@ def _written(model: Model) -> str:
 
 
 @_written.register(Independent)
-def _no_groups(model: Independent) -> str:
-    return built_in_python(Independent, {})
-
-
 @_written.register(ArbitraryGroups)
-def _any_groups(model: ArbitraryGroups) -> str:
-    return built_in_python(ArbitraryGroups, {"size": model.size, "group": list(model.group)})
+def _by_hand(model: Independent | ArbitraryGroups) -> str:
+    return built_in_python(type(model), {name: value for name, value in _plain(model).items() if name != "type"})
 
 
 def _type_in_python(model: type[Model]) -> str:
@@ -161,22 +172,36 @@ def _all_positive(counts: Any) -> bool:
 def _literal(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_literal(name)}: {_literal(item)}" for name, item in value.items()) + "}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(_literal, value))}]"
     return repr(value)
 
 
-def asked_in_python(query: Query) -> str:
+def query_in_python(query: Query) -> str:
     """Return Python for a question.
 
     >>> from bayesdp import Sum
-    >>> asked_in_python(Sum("height", bounds=(0, 100)))
+    >>> query_in_python(Sum("height", bounds=(0, 100)))
     'bdp.Sum("height", bounds=[0.0, 100.0])'
     """
     given = [(item.name, getattr(query, item.name), item.default) for item in fields(query)]
+    if query.part_column is None and query.listed:
+        given = [(name, dict(query.listed) if name == "by_cells" else value, usual) for name, value, usual in given]
     named = [f"{name}={_literal(value)}" for name, value, usual in given if name != "column" and value != usual]
     column = [] if query.column is None else [_literal(query.column)]
     return f"bdp.{type(query).__name__}({', '.join([*column, *named])})"
+
+
+def released_by(query: Query) -> str:
+    """Return the name of the method of a session that answers a question: `release`, or `release_by` for several parts.
+
+    >>> from bayesdp import Count
+    >>> released_by(Count("on", equals=True)), released_by(Count("on", equals=True, by="hour"))
+    ('release', 'release_by')
+    """
+    return "release_by" if any(len(query.listed.get(name, ())) != 1 for name in query.by_columns) else "release"
 
 
 def _flag(name: str, value: Any) -> str:
@@ -187,11 +212,11 @@ def _flag(name: str, value: Any) -> str:
     return f"--{name.replace('_', '-')} {shlex.quote(text)}"
 
 
-def asked_in_shell(query: Query) -> str:
+def query_in_shell(query: Query) -> str:
     """Return the options of a question on the command line.
 
     >>> from bayesdp import Count
-    >>> asked_in_shell(Count("on", equals=True))
+    >>> query_in_shell(Count("on", equals=True))
     '--query count --column on --states true'
     """
     words = [f"--query {query.kind}"]
@@ -200,7 +225,13 @@ def asked_in_shell(query: Query) -> str:
     if query.counts_values:
         listed = ",".join(json.dumps(value, ensure_ascii=False) for value in query.values)
         words.append(f"--states {shlex.quote(listed)}")
-    taken = {"column", "equals", "isin", "cells"}
+    if query.by_columns:
+        words.append(_flag("by-column", query.by_columns))
+    if query.part_column is not None and not any("," in part for part in query.parts):
+        words.append(_flag("by-cells", query.parts))
+    elif query.listed:
+        words.append(_flag("by-cells", json.dumps(query.listed, ensure_ascii=False)))
+    taken = {"column", "equals", "isin", "cells", "by", "by_cells"}
     for item in fields(query):
         value = getattr(query, item.name)
         if item.name in taken or value is None or value == item.default:

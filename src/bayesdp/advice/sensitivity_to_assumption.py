@@ -7,7 +7,7 @@ every verdict of `advise`, in every answer and in every statement.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,23 @@ from bayesdp.advice.alternatives import alternatives
 from bayesdp.errors import NoTheoremAppliesError, TooLargeError
 from bayesdp.models import Model
 from bayesdp.rounding import shown_above
+from bayesdp.theorems.approximate import approximate_report
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Spend
 
-__all__ = ["Sensitivity", "Weaker", "sensitivity_to_assumption", "weaker_than", "worst_sensitivities"]
+__all__ = [
+    "Sensitivity",
+    "Weaker",
+    "proven_under",
+    "sensitivity_to_assumption",
+    "weaker_than",
+    "worst_sensitivities",
+]
 
-Weaker = tuple[str, Composition]
+Proven = Callable[[Spend], float]
+"""The ε that is proven for a spend."""
+
+Weaker = tuple[str, Proven]
 """An assumption that is weaker than a model: the clause after "if", and the leakage of releases under it."""
 
 
@@ -58,9 +69,16 @@ class Sensitivity:
         return {"if": self.condition, "epsilon": self.epsilon, "instead_of": self.promised}
 
 
-def weaker_than(model: Model) -> tuple[Weaker, ...]:
-    """Return the weaker assumptions of a model."""
-    return tuple((condition, Composition(weaker)) for condition, weaker in alternatives(model))
+def proven_under(model: Model, delta: float | None = None) -> Proven:
+    """Return the leakage of releases under a model: its ε, for promises of (ε, δ) at their δ."""
+    if delta is None:
+        return Composition(model).proven
+    return lambda spend: approximate_report(model, spend, delta).epsilon
+
+
+def weaker_than(model: Model, delta: float | None = None) -> tuple[Weaker, ...]:
+    """Return the weaker assumptions of a model. delta: that of promises of (ε, δ)."""
+    return tuple((condition, proven_under(weaker, delta)) for condition, weaker in alternatives(model))
 
 
 def sensitivity_to_assumption(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tuple[Sensitivity, ...]:
@@ -96,8 +114,8 @@ def worst_sensitivities(spends: Iterable[Spend], epsilon: float, weaker: Sequenc
     return tuple(str(max(lines, key=leakage)) for lines in zip(*of_parts, strict=True))
 
 
-def _leaks(composition: Composition, spend: Spend) -> float | None:
+def _leaks(proven: Proven, spend: Spend) -> float | None:
     try:
-        return composition.proven(spend)
+        return proven(spend)
     except (NoTheoremAppliesError, TooLargeError):
         return None

@@ -1,8 +1,8 @@
 """The most telling event of *any* (τ, δ)-DP mechanism, by linear programming.
 
-The probability g of an event, as a function of the data set, is that of some (τ, δ)-DP mechanism if 0 ≤ g ≤ 1 and both
-g and 1 − g change by at most g ↦ e^τ·g + δ when one record does: release whether it happened. Telling two values of a
-target apart, the worst event maximises E[g | one] − e^ε·E[g | other], which (ε, δ′) bounds by δ′.
+Let g be the probability of an event as a function of the data set. A (τ, δ)-DP mechanism with this event exists if
+0 ≤ g ≤ 1 and both g and 1 − g change by at most g ↦ e^τ·g + δ when one record does: it releases whether the event
+occurred. The worst event for two values of a target maximises E[g | one] − e^ε·E[g | other], which δ′ must bound.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def worst_event(
 
     joint:    probabilities, one axis for each vertex.
     target:   the record that is attacked, or several that are one secret together.
-    evidence: one likelihood for each vertex, what the adversary knows; nothing unless given.
-    hidden:   the vertices of which there is no record.
+    evidence: one likelihood for each vertex, which the adversary knows; none by default.
+    hidden:   the vertices without a record.
 
-    It is computed by a solver to about 1e-9. Raises BayesDPError if the solver gives up.
+    The solver computes it to about 1e-9. Raises BayesDPError if the solver fails.
 
     >>> round(worst_event([[0.4, 0.1], [0.1, 0.4]], tau=1.0, delta=0.01, epsilon=1.0, target=[0]), 6) > 0.01
     True

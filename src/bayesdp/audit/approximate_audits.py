@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Words, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.messages import param
+from bayesdp.audit.attack_models import AttackModel
 from bayesdp.audit.lower_bounds import LowerBound, lower_bound
 from bayesdp.audit.neighbouring_tables import distinguished_values
 from bayesdp.audit.simulated_releases import simulated_release
@@ -25,7 +27,7 @@ from bayesdp.calibration.approximate import ApproximateCalibration, NoiseKind
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.concentrated import tau_of_rho
 from bayesdp.errors import InvalidInputError, PromiseBrokenError, TheoremError
-from bayesdp.losses import ConcentratedLoss, PureLoss
+from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.models import MarkovChain, Model, OddsChain
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -40,10 +42,10 @@ CHANCE = (
 )
 
 _RAREST_CHANGE = 1e-6
-"""Neighbours of the symmetric chain differ at least so often: smaller odds are allowed, too."""
+"""The least probability that neighbours of the symmetric chain differ; odds below the limit are allowed, too."""
 
 _ROUNDING = 1e-9
-"""Rounding: the attained δ may exceed the proven one by this share; more contradicts the proof."""
+"""The share by which rounding may raise the attained δ above the proven one; more contradicts the proof."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Attained:
 class ApproximateAudit(Displayed, Document):
     """The proven (ε, δ) of a release with noise, and how close a known attacker and its outputs come to it.
 
-    leakage:     what is proven.
-    loss:        what the release costs: a τ with Laplace noise, a ρ with Gaussian.
+    leakage:     the proven leakage.
+    loss:        the loss of the release: a τ with Laplace noise, a ρ with Gaussian.
     plain:       whether a plain release of this ρ was audited, rather than one that keeps a promise of ε and δ.
     attained:    the largest δ that a known attacker attains at the proven ε; None if it is not computed: for Laplace
                  noise, and for answers that are not one number.
@@ -94,8 +96,19 @@ class ApproximateAudit(Displayed, Document):
         return "laplace" if isinstance(self.loss, PureLoss) else "gaussian"
 
     def plot(self, path: str | Path) -> Path:
-        """Refuse with InvalidInputError: there is no picture of a promise with a δ."""
-        raise InvalidInputError("there is no picture of an audit with a delta; print it instead")
+        """Draw δ over ε, what is proven beside what is attained, and write the picture (.png, .svg or .pdf)."""
+        from bayesdp.plotting.approximate import plot_approximate_audit
+
+        return plot_approximate_audit(self, path)
+
+    def attained_at(self, epsilon: float) -> Attained | None:
+        """Return the largest δ that a known attacker attains at another ε; None where `attained` is."""
+        worst = [Attained(one.attack_model.excess(epsilon, one.scale).delta, one.who) for one in self._attackers]
+        return max(worst, key=lambda one: one.delta, default=None)
+
+    @cached_property
+    def _attackers(self) -> tuple[_Attacker, ...]:
+        return _attackers(self.leakage.model, self.leakage.spend[-1].query, self.loss, self.delta)
 
     def _printed(self) -> list[Section]:
         released = "A plain release" if self.plain else "A release that keeps the promise"
@@ -180,14 +193,14 @@ def approximate_audit(
         raise InvalidInputError(param("rho") + " is about Gaussian noise; leave " + param("noise") + " out")
     loss: PureLoss | ConcentratedLoss
     if rho is not None:
-        leaked = leakage(model, query, rho=rho, delta=delta)
+        leaked = leakage(model, query, rho=rho, delta=delta, neighbours="replace")
         loss = ConcentratedLoss(rho)
     else:
         chosen: Any = calibrate(model, query, epsilon=epsilon, delta=delta, noise=noise)
         assert isinstance(chosen, ApproximateCalibration)
         leaked, loss = chosen.leakage, chosen.loss
     assert isinstance(leaked, ApproximateLeakage)
-    attained = _attained(model, query, loss, leaked) if isinstance(loss, ConcentratedLoss) else None
+    audit = _checked(ApproximateAudit(leaked, loss, rho is not None, confidence))
     bound = None
     mechanism = simulated_release(model, query, loss, np.random.default_rng([seed, 1]))
     if mechanism is not None:
@@ -205,30 +218,40 @@ def approximate_audit(
             )
         except PromiseBrokenError as broken:
             bound = cast("LowerBound", broken.evidence)
-    return ApproximateAudit(leaked, loss, rho is not None, confidence, attained, bound)
+    return replace(audit, lower_bound=bound)
 
 
-def _attained(model: Model, query: Query, loss: ConcentratedLoss, leaked: ApproximateLeakage) -> Attained | None:
-    """Return the largest δ that a known attacker attains with Gaussian noise on one number.
+@dataclass(frozen=True)
+class _Attacker:
+    """A known attacker against Gaussian noise of a scale, in units of the answers of his attack model."""
 
-    Raises TheoremError if it is more than is proven: then a proof is wrong.
-    """
-    if query.by_cell or query.thresholds or query.made_elsewhere:
-        return None
-    tau = tau_of_rho(loss.rho, leaked.delta)
-    attackers = []
-    for member in (member for each in model.members for member in _with_steady_chain(each, query)):
-        for setting in settings(member, query, tau):
-            if setting.of_query and not setting.attack_model.extremes:
-                scale = setting.attack_model.sensitivity / math.sqrt(2 * loss.rho)
-                attackers.append(Attained(setting.attack_model.excess(leaked.epsilon, scale).delta, setting.who))
-    found = max(attackers, key=lambda one: one.delta)
-    if found.delta > leaked.delta * (1 + _ROUNDING):
+    attack_model: AttackModel
+    scale: float
+    who: str
+
+
+def _attackers(model: Model, query: Query, loss: Loss, delta: float) -> tuple[_Attacker, ...]:
+    """Return the attackers whose δ is computed: against Gaussian noise on one number."""
+    if not isinstance(loss, ConcentratedLoss) or query.by_cell or query.thresholds or query.made_elsewhere:
+        return ()
+    tau = tau_of_rho(loss.rho, delta)
+    return tuple(
+        _Attacker(setting.attack_model, setting.attack_model.sensitivity / math.sqrt(2 * loss.rho), setting.who)
+        for member in (member for each in model.members for member in _with_steady_chain(each, query))
+        for setting in settings(member, query, tau)
+        if setting.of_query and not setting.attack_model.extremes
+    )
+
+
+def _checked(audit: ApproximateAudit) -> ApproximateAudit:
+    """Return an audit with what a known attacker attains; TheoremError if it is more than is proven."""
+    found = audit.attained_at(audit.epsilon)
+    if found is not None and found.delta > audit.delta * (1 + _ROUNDING):
         raise TheoremError(
-            f"{leaked.theorem} proves δ = {leaked.delta!r}, but an attacker attains {found.delta!r}: the proof or the "
-            "audit is wrong; please report this"
+            f"{audit.leakage.theorem} proves δ = {audit.delta!r}, but an attacker attains {found.delta!r}: the proof "
+            "or the audit is wrong; please report this"
         )
-    return found
+    return replace(audit, attained=found)
 
 
 def _with_steady_chain(model: Model, query: Query) -> Iterator[Model]:

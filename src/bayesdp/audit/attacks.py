@@ -6,7 +6,7 @@ guesses the most probable value. A run draws an attack model, the secret, the ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.audit.attack_models import AttackModel
 from bayesdp.audit.beliefs import promise_of
-from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
+from bayesdp.audit.chain_attack_models import UnknownStretch, adding, chain_attack_model
 from bayesdp.audit.real_records import RealRecord, real_record
 from bayesdp.audit.testers import clopper_pearson
 from bayesdp.audit.worst_cases import SCHEMA, Setting, settings
@@ -191,7 +191,7 @@ def attack(
     faced = (
         _drawn(model, query, promise, unknown)
         if frame is None
-        else _real(model, query, promise, unknown, real_record(model, frame, record, entity))
+        else _real(query, promise, unknown, real_record(model, frame, record, entity))
     )
     generator = np.random.default_rng(validation.natural("seed", seed, least=0))
     plain, calibrated = (_attacked(faced, release, runs, confidence, generator) for release in (promise, chosen))
@@ -235,21 +235,18 @@ class _Faced:
         """How often the most probable value is the true one without a release."""
         if self.secret is not None:
             return float(self.attack_models[0].prior.argmax() == self.secret)
-        return float(
-            sum(w * attack_model.prior.max() for w, attack_model in zip(self.weights, self.attack_models, strict=True))
-        )
+        return self._average(lambda prior: prior.max())
 
     @property
     def believed(self) -> float:
         """The average probability of the true value without a release."""
         if self.secret is not None:
             return float(self.attack_models[0].prior[self.secret])
-        return float(
-            sum(
-                w * (attack_model.prior**2).sum()
-                for w, attack_model in zip(self.weights, self.attack_models, strict=True)
-            )
-        )
+        return self._average(lambda prior: (prior**2).sum())
+
+    def _average(self, of_prior: Callable[[NDArray[np.float64]], float]) -> float:
+        weighted = zip(self.weights, self.attack_models, strict=True)
+        return float(sum(weight * of_prior(attack_model.prior) for weight, attack_model in weighted))
 
 
 def _attacked(faced: _Faced, tau: float, runs: int, confidence: float, generator: np.random.Generator) -> Outcome:
@@ -320,7 +317,7 @@ def _worst(model: Model, query: Query, tau: float) -> tuple[Model, Setting]:
     return max(every, key=lambda one: one[1].attack_model.betrayal(tau, one[1].values).epsilon)
 
 
-def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
+def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> UnknownStretch:
     """Return the stretch of unknown records that `unknown` describes; the states at its ends are placeholders."""
     if unknown == "all":
         if chain.length is None or chain.length > _LONGEST:
@@ -328,7 +325,7 @@ def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
                 param("unknown", "all") + f" needs a chain with a length of at most {_LONGEST} records"
             )
         others = chain.length - chain.unit
-        return Stretch(Ending(others // 2, None), Ending(others - others // 2, None))
+        return UnknownStretch(Ending(others // 2, None), Ending(others - others // 2, None))
     if isinstance(unknown, str) or len(unknown) != 2:
         raise InvalidInputError(
             name_of("unknown") + f' must be "worst", "all" or a pair (before, after), not {brief(unknown)}'
@@ -336,10 +333,10 @@ def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
     before, after = (validation.natural("unknown", number, least=0) for number in unknown)
     if before + after > _LONGEST:
         raise InvalidInputError(param("unknown") + f" allows at most {_LONGEST} records together, not {before + after}")
-    return Stretch(Ending(before, 0), Ending(after, 0))
+    return UnknownStretch(Ending(before, 0), Ending(after, 0))
 
 
-def _in_chain(chain: MarkovChain, query: Query, stretch: Stretch, *, free: bool) -> _Faced:
+def _in_chain(chain: MarkovChain, query: Query, stretch: UnknownStretch, *, free: bool) -> _Faced:
     """Return the attack models around a record of a chain.
 
     free: allow all states at the known ends, weighted by how often they occur, instead of those of the stretch.
@@ -352,7 +349,8 @@ def _in_chain(chain: MarkovChain, query: Query, stretch: Stretch, *, free: bool)
     attack_models, weights = [], []
     for left in ends[0]:
         for right in ends[1]:
-            between = Stretch(Ending(stretch.before.unknown, left), Ending(stretch.after.unknown, right))
+            ends_here = Ending(stretch.before.unknown, left), Ending(stretch.after.unknown, right)
+            between = UnknownStretch(*ends_here, left=stretch.left, right=stretch.right)
             attack_model, likely = chain_attack_model(chain, added, between)
             if likely > 0:
                 attack_models.append(attack_model)
@@ -373,13 +371,18 @@ def _often(chain: MarkovChain, state: int) -> float:
     return float(stationary_law(chain.table)[(state,) * chain.memory])
 
 
-def _real(model: Model, query: Query, tau: float, unknown: tuple[int, int] | str, real: RealRecord) -> _Faced:
+def _real(query: Query, tau: float, unknown: tuple[int, int] | str, real: RealRecord) -> _Faced:
     """Return the attack model around a real record; only the noise will be drawn."""
-    chain = real.chain
-    wanted = _worst(model, query, tau)[1].stretch if unknown == "worst" else _stretch(chain, unknown)
-    before, after = (0, 0) if wanted is None else (wanted.before.unknown, wanted.after.unknown)
     everything = len(real.states)
-    stretch = real.within(everything, everything) if unknown == "all" else real.within(before, after)
-    answer = float(real.answer(stretch, adding(query, chain).values))
-    faced = _in_chain(chain, query, stretch, free=False)
+    if unknown == "all":
+        if everything > _LONGEST:
+            raise InvalidInputError(
+                param("unknown", "all") + f" needs a chain of at most {_LONGEST} records, and it has {everything}"
+            )
+        stretch = real.within(everything, everything)
+    else:
+        wanted = _worst(real.chain, query, tau)[1].stretch if unknown == "worst" else _stretch(real.chain, unknown)
+        stretch = real.within(*(0, 0) if wanted is None else (wanted.before.unknown, wanted.after.unknown))
+    answer = float(real.answer(stretch, adding(query, real.chain).values))
+    faced = _in_chain(real.chain, query, stretch, free=False)
     return replace(faced, who=f"{real.described} {faced.who}", secret=real.state, answer=answer)

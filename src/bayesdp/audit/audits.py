@@ -14,6 +14,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Words, warned
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import param
 from bayesdp.audit.approximate_audits import CHANCE, ApproximateAudit, approximate_audit, headed
 from bayesdp.audit.attacks import AttackReport, Outcome, attack
 from bayesdp.audit.beliefs import Beliefs, belief
@@ -21,7 +22,8 @@ from bayesdp.audit.lower_bounds import LowerBound, lower_bound
 from bayesdp.audit.simulated_releases import simulated_release
 from bayesdp.audit.worst_cases import SCHEMA, WorstCase, worst_case
 from bayesdp.calibration.approximate import NoiseKind
-from bayesdp.losses import PureLoss
+from bayesdp.errors import InvalidInputError
+from bayesdp.losses import ConcentratedLoss, Neighbours, PureLoss, assumed_replacing, under_replacement
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -122,6 +124,7 @@ def audited(
     *,
     tau: float | None = None,
     epsilon: float | None = None,
+    neighbours: Neighbours | None = None,
     runs: int = 20_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -138,6 +141,7 @@ def audited(
     delta: float,
     rho: float | None = None,
     noise: NoiseKind | None = None,
+    neighbours: Neighbours | None = None,
     runs: int = 20_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -153,17 +157,19 @@ def audited(
     delta: float | None = None,
     rho: float | None = None,
     noise: NoiseKind | None = None,
+    neighbours: Neighbours | None = None,
     runs: int = 20_000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit | ApproximateAudit:
     """Audit the release of a query under a model: everything that `bayesdp audit` prints.
 
-    tau:        audit a plain τ-DP release.
-    epsilon:    or the release that keeps this promise, with the largest τ that provably does.
+    tau:        the τ of a plain release to audit.
+    epsilon:    instead, the promise of a release to audit, made with the largest τ that provably keeps it.
     delta:      the δ of the promise: with epsilon, or with rho.
-    rho:        audit a plain release with Gaussian noise of this ρ.
-    noise:      "laplace" or "gaussian", with epsilon and delta; by default what errs less.
+    rho:        the ρ of a plain release with Gaussian noise to audit.
+    noise:      "laplace" or "gaussian", with epsilon and delta; by default the one with the smaller error.
+    neighbours: the neighbours of tau or rho, "replace" (the default) or "add-remove"; AnyMechanism needs it.
     runs:       the number of simulated attacks, and of runs of the release on each of two neighbouring tables.
     confidence: the confidence of the intervals and of the lower bound.
 
@@ -176,6 +182,9 @@ def audited(
     >>> audit.epsilon, audit.worst_case.attained, 1 < audit.lower_bound.epsilon <= 3
     (3.0, True, True)
     """
+    if query.made_elsewhere and tau is not None and neighbours is None:
+        assumed_replacing("audited(AnyMechanism(), tau=...)")
+    tau, rho = _under_replacement(query, tau, rho, neighbours)
     if delta is not None or rho is not None or noise is not None:
         return approximate_audit(
             model,
@@ -212,3 +221,30 @@ def audited(
             seed=seed,
         )
     return Audit(plain, release.epsilon, model, worst, beliefs, confidence, report, bound)
+
+
+def _under_replacement(
+    query: Query, tau: float | None, rho: float | None, neighbours: Neighbours | None
+) -> tuple[float | None, float | None]:
+    """Return a τ and a ρ for replacing a record, given those for some kind of neighbours."""
+    if neighbours is None:
+        if query.made_elsewhere and rho is not None:
+            raise InvalidInputError(
+                param("rho")
+                + " of a release made elsewhere needs "
+                + param("neighbours", "replace")
+                + " or "
+                + param("neighbours", "add-remove")
+            )
+        return tau, rho
+    if tau is None and rho is None:
+        raise InvalidInputError(param("neighbours") + " goes with " + param("tau") + " or " + param("rho"))
+    if tau is not None:
+        pure = under_replacement(PureLoss(tau), neighbours)
+        assert isinstance(pure, PureLoss)
+        tau = pure.tau
+    if rho is not None:
+        gaussian = under_replacement(ConcentratedLoss(rho), neighbours)
+        assert isinstance(gaussian, ConcentratedLoss)
+        rho = gaussian.rho
+    return tau, rho

@@ -17,7 +17,8 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import NEARLY_CERTAIN, shown_above, shown_below, shown_pair, up
-from bayesdp.theorems.leakage import leakage
+from bayesdp.theorems.leakage import report
+from bayesdp.theorems.spend import as_spend
 
 __all__ = ["Belief", "Beliefs", "belief", "posterior", "promise_of"]
 
@@ -33,7 +34,7 @@ class Belief(Displayed, Document):
     epsilon:   the proven bound on its leakage.
     prior:     the probability the attacker gives to the value before.
     posterior: the largest probability he can give to it afterwards; rounded up.
-    attained:  the probability that the worst known attacker gives to it afterwards, if that was asked for.
+    attained:  the probability that the worst known attacker gives to it afterwards; None if not computed.
     """
 
     tau: float
@@ -113,7 +114,7 @@ def belief(
     """
     promise = promise_of(tau, epsilon)
     prior = validation.probability("prior", prior)
-    leaked = leakage(model, query, tau=promise)
+    leaked = report(model, as_spend(query, promise))
     chosen = calibrate(model, query, epsilon=promise)
     return Beliefs(
         promise,

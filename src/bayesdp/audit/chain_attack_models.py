@@ -6,7 +6,7 @@ The law of (last records, running answer) is computed record by record, once for
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from bayesdp.theorems.markov.sides import Ending
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Adding", "Stretch", "adding", "chain_attack_model"]
+__all__ = ["Adding", "UnknownStretch", "adding", "chain_attack_model"]
 
 _MOST_ANSWERS = 200_000
 """The largest number of different answers that is computed; a sum on a fine grid can have more."""
@@ -45,11 +45,17 @@ class Adding:
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Unknown records around a target, and what is known at both ends: a state's position, or None where it ends."""
+class UnknownStretch:
+    """Unknown records around a target, and what is known at both ends: a state's position, or None where it ends.
+
+    left, right: for chains with a longer memory, the positions of all states that are known next to the stretch, in
+                 time; empty if they all are those of the endings.
+    """
 
     before: Ending
     after: Ending
+    left: tuple[int, ...] = field(default=(), kw_only=True)
+    right: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
     def records(self) -> int:
@@ -81,11 +87,11 @@ def adding(query: Query, chain: MarkovChain, values: tuple[int, int] | None = No
     return Adding(tuple(int(place == more) for place in range(len(states))), 1.0, of_query=False, in_turn=repelled)
 
 
-def chain_attack_model(chain: MarkovChain, added: Adding, stretch: Stretch) -> tuple[AttackModel, float]:
+def chain_attack_model(chain: MarkovChain, added: Adding, stretch: UnknownStretch) -> tuple[AttackModel, float]:
     """Return the attack model of a target in a stretch, and how likely its right end is to follow its left one.
 
     The target is `unit` consecutive records, all in the same state. With memory k, the last k records before and the
-    first k after the stretch are known, all in the state of its end.
+    first k after the stretch are known, in the states that the stretch lists, or all in the state of its end.
     """
     laws, mass, likely = _laws(chain, added, stretch)
     attack_model = AttackModel(
@@ -96,7 +102,7 @@ def chain_attack_model(chain: MarkovChain, added: Adding, stretch: Stretch) -> t
 
 @lru_cache(maxsize=256)
 def _laws(
-    chain: MarkovChain, added: Adding, stretch: Stretch
+    chain: MarkovChain, added: Adding, stretch: UnknownStretch
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the law of the answer given each value of the target, their probabilities, and that of what is known."""
     size = len(added.values)
@@ -112,13 +118,15 @@ def _laws(
     return laws, mass / likely, likely
 
 
-def _followed(chain: MarkovChain, added: Adding, stretch: Stretch, target: int, width: int) -> NDArray[np.float64]:
+def _followed(
+    chain: MarkovChain, added: Adding, stretch: UnknownStretch, target: int, width: int
+) -> NDArray[np.float64]:
     """Return the probability of each answer, of this target and of the known end after it, given the known start."""
     size, memory = len(added.values), chain.memory
     left, right = stretch.before.boundary, stretch.after.boundary
     current, first = np.zeros((*(size,) * memory, width)), left is None
     if left is not None:
-        current[(left,) * memory + (0,)] = 1.0
+        current[(*(stretch.left or (left,) * memory), 0)] = 1.0
     for place in range(stretch.records + chain.unit):
         if first:
             if memory > 1:
@@ -132,9 +140,9 @@ def _followed(chain: MarkovChain, added: Adding, stretch: Stretch, target: int, 
         values = added.values[::-1] if added.in_turn and away > 0 and away % 2 else added.values
         current, first = _counted(moved, values, None if away > 0 else target), False
     if right is not None:
-        for _ in range(memory):
+        for state in stretch.right or (right,) * memory:
             moved = (current[..., None, :] * chain.table[..., None]).sum(axis=0)
-            current = np.where((np.arange(size) == right)[:, None], moved, 0.0)
+            current = np.where((np.arange(size) == state)[:, None], moved, 0.0)
     return np.asarray(current.reshape(-1, width).sum(axis=0))
 
 

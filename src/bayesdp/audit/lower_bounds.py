@@ -49,7 +49,7 @@ class LowerBound(Displayed, Document):
 
     epsilon: the lower bound on ε, at the δ claimed; 0 if no event distinguishes the tables.
     claimed: the ε claimed for the mechanism, if any.
-    claimed_delta: the δ claimed beside it; 0 for a pure claim.
+    claimed_delta: the δ claimed with it; 0 for a pure claim.
     more, less: how often the event occurred in `runs` runs, for the table where it is more frequent and for the other.
     tables:  a description of the two neighbouring tables.
     """
@@ -197,7 +197,7 @@ def lower_bound(
 
 @dataclass(frozen=True)
 class _Claim:
-    """An ε and a δ; δ is 0 for a pure claim."""
+    """The ε and δ that are claimed; δ is 0 for a pure claim."""
 
     epsilon: float
     delta: float
@@ -209,7 +209,7 @@ def _delta(delta: float | None) -> float:
 
 @dataclass(frozen=True)
 class _Test:
-    """What counts bound, with a confidence: ε at the δ claimed, and δ at the ε claimed."""
+    """Lower bounds from counts of events, with a confidence: on ε at the claimed δ, and on δ at the claimed ε."""
 
     claim: _Claim | None
     confidence: float

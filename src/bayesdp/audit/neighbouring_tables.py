@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.audit.chain_attack_models import Stretch
+from bayesdp.audit.chain_attack_models import UnknownStretch
 from bayesdp.audit.group_attack_models import conditional
 from bayesdp.audit.tree_attack_models import BoundedOdds, Tree, tree_attack_model, worst_tree
 from bayesdp.audit.worst_cases import NormalCase, normal_cases, settings, shown, usual_suspects
@@ -27,6 +27,7 @@ from bayesdp.models import (
     Model,
     Network,
     OddsChain,
+    OddsSeries,
 )
 from bayesdp.queries import AnyMechanism, Query
 
@@ -102,7 +103,9 @@ def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Neighbou
     named = [setting for setting in settings(chain, query, tau) if setting.stretch is not None]
     seen = set()
     every = [(setting.stretch, setting.values) for setting in named]
-    every += [(Stretch(worst.before, worst.after), worst.values) for worst in usual_suspects(chain, _MOST_STATES)]
+    every += [
+        (UnknownStretch(worst.before, worst.after), worst.values) for worst in usual_suspects(chain, _MOST_STATES)
+    ]
     for stretch, values in every:
         if stretch is None or values is None or (stretch, frozenset(values)) in seen:
             continue
@@ -124,7 +127,7 @@ def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Neighbou
         )
 
 
-def _bridge(chain: MarkovChain, stretch: Stretch, target: int) -> Draw:
+def _bridge(chain: MarkovChain, stretch: UnknownStretch, target: int) -> Draw:
     """Return a function that draws a stretch of a chain with the target in one state, known ends included.
 
     A backward pass computes the probability of what is known; a forward pass then draws one record after another.
@@ -177,6 +180,33 @@ def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[Neighbou
             f"a record that is {shown(low)} or {shown(high)}, and {tree.total - tree.records[0]} others that "
             "follow the worst law the odds ratios allow",
         )
+
+
+@_pairs.register(OddsSeries)
+def _of_series(series: OddsSeries, query: Query, tau: float) -> Iterator[NeighbouringTables]:
+    low, high = distinguished_values(query)
+    for others in (2, _FEW, 2 * _FEW):
+        records = others + series.unit if series.length is None else min(series.length, others + series.unit)
+        unknown = max(records - series.unit, 0)
+        first, second = (_in_series(series, unknown, tau, value, (low, high)) for value in (-1, 1))
+        yield NeighbouringTables(
+            first,
+            second,
+            f"a record that is {shown(low)} or {shown(high)}, and {unknown} others that follow a law the odds ratios "
+            "allow",
+        )
+
+
+def _in_series(series: OddsSeries, unknown: int, tau: float, value: int, values: tuple[object, object]) -> Draw:
+    """Return a function that draws the records around the middle ones, which have one value, and these."""
+    others = 2 * (np.arange(2**unknown) >> np.arange(unknown)[:, None] & 1) - 1
+    laid = np.insert(others, [unknown // 2] * series.unit, value, axis=0)
+    heights = -tau / 4 * laid.sum(axis=0)
+    for apart, log_odds in enumerate(series.log_odds[: len(laid) - 1].tolist(), 1):
+        heights = heights + log_odds / 4 * (laid[apart:] * laid[:-apart]).sum(axis=0)
+    weights = np.exp(heights - heights.max())
+    rows = np.array(values)[(laid.T > 0).astype(np.intp)]
+    return lambda runs, generator: np.asarray(rows[generator.choice(len(rows), runs, p=weights / weights.sum())])
 
 
 def _pruned(model: BoundedOdds, tau: float, others: int) -> Tree:

@@ -21,8 +21,9 @@ from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
 from bayesdp.audit.attack_models import AttackModel, copies
-from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
+from bayesdp.audit.chain_attack_models import UnknownStretch, adding, chain_attack_model
 from bayesdp.audit.group_attack_models import group_attack_model
+from bayesdp.audit.magnet_attack_models import network_attack_model, series_attack_model
 from bayesdp.audit.tree_attack_models import BoundedOdds, tree_attack_model, worst_tree
 from bayesdp.errors import InvalidInputError, TheoremError
 from bayesdp.models import (
@@ -34,13 +35,14 @@ from bayesdp.models import (
     Model,
     Network,
     OddsChain,
+    OddsSeries,
 )
 from bayesdp.queries import Query
 from bayesdp.rounding import NEARLY_CERTAIN, shown_above, shown_below, shown_pair
 from bayesdp.theorems.adversary import WorstInChain, WorstInGroup
 from bayesdp.theorems.ask import ask
 from bayesdp.theorems.gaussian.metric import Normal, covered_distance
-from bayesdp.theorems.leakage import leakage
+from bayesdp.theorems.leakage import report
 from bayesdp.theorems.markov.sides import Ending
 from bayesdp.theorems.spend import as_spend
 from bayesdp.theorems.theorem import Theorem
@@ -74,7 +76,7 @@ _OTHER = "another value"
 """Stands for a value that is not counted, in a model that lists no values."""
 
 _ROUNDING = 1e-9
-"""Rounding: the realised ε may exceed the proven one by this share; more contradicts the proof."""
+"""The share by which rounding may raise the realised ε above the proven one; more contradicts the proof."""
 
 _LARGEST_SERIES = 41
 """Records of a normal series that an attack includes; those farther away hardly depend on the target."""
@@ -106,7 +108,7 @@ class Setting:
     unknown: tuple[int, int] | None = None
     evidence: tuple[tuple[float, float], ...] = ()
     direction: tuple[tuple[int, float], ...] = ()
-    stretch: Stretch | None = None
+    stretch: UnknownStretch | None = None
     of_query: bool = True
 
 
@@ -213,8 +215,9 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
     """Return the known attacker who learns most from a τ-DP release of a query.
 
     Chains: between two known records, as the theorems name them. Bounded odds: with the side information that attains
-    the bound, on a law with these odds. Normal groups: with the known records that the theorem names. Arbitrary groups:
-    all their records are equal. Anything else: he knows every other record.
+    the bound, on a law with these odds (for loops and a longer reach, that of effects that add up). Normal groups: with
+    the known records that the theorem names. Arbitrary groups: all their records are equal. Anything else: he knows
+    every other record.
 
     Raises as `leakage` does, and TheoremError if an attacker learns more than is proven: then a proof is wrong.
 
@@ -223,7 +226,7 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
     >>> round(worst.realised, 6), worst.attained
     (2.79762, True)
     """
-    leaked = leakage(model, query, tau=tau)
+    leaked = report(model, as_spend(query, tau))
     attackers = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
     setting, realised, values, output, direction = max(attackers, key=lambda one: one[1])
     more, less = values
@@ -271,7 +274,7 @@ def settings(model: Model, query: Query, tau: float) -> list[Setting]:
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     return [
         *_known_attackers(model, query, tau),
-        Setting(_asked(copies(1), model, query), "He knows every other record."),
+        Setting(_for_query(copies(1), model, query), "He knows every other record."),
     ]
 
 
@@ -290,10 +293,10 @@ def _among_copies(model: ArbitraryGroups | GaussianGroups, query: Query, tau: fl
         if not model.protects_several
         else f"The secret is all {size} records of a group, which are all equal."
     )
-    yield Setting(_asked(copies(size), model, query), together)
+    yield Setting(_for_query(copies(size), model, query), together)
 
 
-def _asked(attack_model: AttackModel, model: Model, query: Query) -> AttackModel:
+def _for_query(attack_model: AttackModel, model: Model, query: Query) -> AttackModel:
     """Translate an attack model of 0/1 records to the query: to its bounds, or to a counted and another value."""
     if query.clipped is not None and query.width is not None and query.clipped.bounds is not None:
         low, high = _reached(model.states, query.clipped.bounds)
@@ -334,7 +337,7 @@ def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]
     ] or list(usual_suspects(chain))
     for worst in attackers:
         added = adding(query, chain, worst.values)
-        stretch = Stretch(worst.before, worst.after)
+        stretch = UnknownStretch(worst.before, worst.after)
         attack_model, likely = chain_attack_model(chain, added, stretch)
         if likely == 0 or not (attack_model.prior[list(worst.values)] > 0).all():
             continue
@@ -363,7 +366,7 @@ def usual_suspects(chain: MarkovChain, states: int = 4) -> Iterator[WorstInChain
                 yield WorstInChain((more, less), Ending(unknown, end), Ending(unknown, end))
 
 
-def _between(chain: MarkovChain, stretch: Stretch) -> str:
+def _between(chain: MarkovChain, stretch: UnknownStretch) -> str:
     """Return what an attacker of a chain knows, as a sentence."""
     before, after = stretch.before, stretch.after
     target, them = ("this one", "it") if chain.unit == 1 else (f"these {chain.unit}", "them")
@@ -377,14 +380,38 @@ def _between(chain: MarkovChain, stretch: Stretch) -> str:
     return f"He knows every record but {target}{around}{ends}{there}."
 
 
-def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | None], ...]:
+def _ends(chain: MarkovChain, stretch: UnknownStretch) -> tuple[tuple[int, Scalar | None], ...]:
     places = ((-stretch.before.unknown - 1, stretch.before), (stretch.after.unknown + chain.unit, stretch.after))
     return tuple((place, chain.states[end.boundary]) for place, end in places if end.boundary is not None)
 
 
+@_known_attackers.register(OddsSeries)
+def _in_series(series: OddsSeries, query: Query, tau: float) -> Iterator[Setting]:
+    yield _in_magnet(series_attack_model(series, tau), series, query, tau)
+
+
+@_known_attackers.register(Network)
+def _in_network(network: Network, query: Query, tau: float) -> Iterator[Setting]:
+    if network.additive and (attack_model := network_attack_model(network, tau)) is not None:
+        yield _in_magnet(attack_model, network, query, tau)
+    else:
+        yield from _in_tree(network, query, tau)
+
+
+def _in_magnet(attack_model: AttackModel, model: Model, query: Query, tau: float) -> Setting:
+    who = (
+        "The records follow a law that these odds ratios allow: each is 0 or 1, any two tend to be equal, and their "
+        "effects add up. He knows none of the others, and has a noisy observation of each."
+    )
+    secret = model.unit if isinstance(model, OddsSeries) else 1
+    observed, others = (1.0, math.exp(-tau / 2)), len(attack_model.answers) - 1 - secret
+    held = (*[(1.0, 1.0)] * secret, *[observed] * others)
+    attacked = _for_query(attack_model, model, query)
+    return Setting(attacked, who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
+
+
 @_known_attackers.register(OddsChain)
 @_known_attackers.register(HiddenMarkov)
-@_known_attackers.register(Network)
 def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
     tree = worst_tree(model, tau)
     attack_model, evidence = tree_attack_model(tree, tau)
@@ -395,7 +422,7 @@ def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
         "observation of each."
     )
     held = tuple((float(zero), float(one)) for zero, one in evidence)
-    yield Setting(_asked(attack_model, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
+    yield Setting(_for_query(attack_model, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
 
 
 @_known_attackers.register(GaussianGroups)
@@ -421,7 +448,7 @@ def _among_normal(model: Normal, query: Query, tau: float) -> Iterator[Setting]:
 
 @dataclass(frozen=True, eq=False)
 class NormalCase:
-    """Normal records to attack: the law, the target and its two values, and the known records; see `group_scene`."""
+    """Normal records to attack: the law, the target and its two values, the known records; see `group_attack_model`."""
 
     covariance: NDArray[np.float64]
     target: int

@@ -1,22 +1,23 @@
-"""(ε, δ) → noise: Laplace or Gaussian, whichever errs less, for one question or for several of its kind at once."""
+"""The noise for a promise of (ε, δ): Laplace or Gaussian, for one question or for several of its kind at once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from bayesdp._support import validation
+from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import Document
 from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale, rho_for_accuracy, tau_for_accuracy
 from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.credibility import Uncertainty
 from bayesdp.calibration.search import stepped_down
 from bayesdp.concentrated import largest_rho
 from bayesdp.errors import (
@@ -31,10 +32,10 @@ from bayesdp.losses import ConcentratedLoss, Loss, Neighbours, PureLoss, checked
 from bayesdp.models import Model
 from bayesdp.queries import AnyMechanism, Query
 from bayesdp.rounding import down, float_below, shown_above, shown_below
-from bayesdp.theorems.approximate import ApproximateLeakage, approximate_report, combined_leakage, promised_with_delta
+from bayesdp.theorems.approximate import ApproximateLeakage, approximate_report, promised_with_delta
 from bayesdp.theorems.ask import Reply, ask
-from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, check_queries
-from bayesdp.theorems.lift import DOES_NOT_LIFT, allowed_delta, objection
+from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, check_queries, combined_leakage
+from bayesdp.theorems.lift import allowed_delta, objection
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
@@ -43,8 +44,10 @@ __all__ = [
     "NoiseKind",
     "NoiseOption",
     "calibrate_noise",
-    "largest_total_rho",
+    "check_neighbours",
+    "everything",
     "noise_for_accuracy",
+    "noise_option",
     "noise_options",
 ]
 
@@ -54,15 +57,14 @@ _KINDS: tuple[NoiseKind, ...] = ("laplace", "gaussian")
 
 _NAMES: dict[NoiseKind, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
 
-_STEPS = 64
-"""How many floats a loss is lowered by, at most, until what is proven for it keeps the promise."""
-
 
 @dataclass(frozen=True)
 class NoiseOption:
     """What one theorem allows for a promise of (ε, δ): the τ of each question with Laplace noise, the ρ with Gaussian.
 
-    pure: the τ keeps the promise without any δ. Either may be None; without both there is a reason.
+    pure: whether the τ keeps the promise without a δ.
+
+    Either loss may be None; if both are, `reason` is given.
     """
 
     theorem: str
@@ -72,21 +74,33 @@ class NoiseOption:
     reason: str | None = None
     covered: bool = True
 
+    def amount(self, noise: NoiseKind) -> float | None:
+        """Return the τ or the ρ of each question with a kind of noise; None if the theorem allows none."""
+        return self.tau if noise == "laplace" else self.rho
+
+    def stated_for(self, neighbours: Neighbours) -> NoiseOption:
+        """Return this with its losses in terms of some neighbours: half of τ, a quarter of ρ for adding or removing."""
+        if neighbours == "replace":
+            return self
+        tau, rho = (None if loss is None else loss / by for loss, by in ((self.tau, 2), (self.rho, 4)))
+        return replace(self, tau=tau, rho=rho)
+
 
 @dataclass(frozen=True)
 class ApproximateCalibration(Displayed, Document):
-    """How much noise a promise of (ε, δ) needs: which noise, its scale, and the accuracy that remains.
+    """The noise that a promise of (ε, δ) needs: its kind, its scale, and its accuracy.
 
-    query:    what would be released, `count` times: so many questions of its kind on the same records.
+    query:    the query to release, `count` times on the same records.
     epsilon:  the promise, with delta.
     noise:    "laplace" or "gaussian".
-    loss:     what each question may cost: a τ for Laplace noise, a ρ for Gaussian.
-    leakage:  what is proven for all of them together.
+    loss:     the loss of each question: a τ with Laplace noise, a ρ with Gaussian.
+    leakage:  the proven leakage of all of them together.
     options:  what every theorem allows, or why it does not apply.
-    beta:     how often the error may reach α.
+    beta:     the probability with which the error may reach α.
     why:      why this noise was chosen, as a sentence.
     pure:     whether the noise keeps the promise without any δ.
     neighbours: what `tau` and `rho` are about. `loss` is always about replacing a record.
+    uncertainty: with credibility=, how often the promise holds under the posterior of the model's parameters.
     """
 
     query: Query
@@ -101,6 +115,7 @@ class ApproximateCalibration(Displayed, Document):
     why: str = ""
     pure: bool = False
     neighbours: Neighbours = "replace"
+    uncertainty: Uncertainty | None = None
 
     @property
     def tau(self) -> float | None:
@@ -114,14 +129,14 @@ class ApproximateCalibration(Displayed, Document):
 
     @property
     def _stated(self) -> PureLoss | ConcentratedLoss:
-        """The loss in terms of the neighbours asked: half of τ and a quarter of ρ for adding or removing a record."""
+        """The loss in terms of the given neighbours: half of τ and a quarter of ρ for adding or removing a record."""
         if self.neighbours == "replace":
             return self.loss
         return PureLoss(self.loss.tau / 2) if isinstance(self.loss, PureLoss) else ConcentratedLoss(self.loss.rho / 4)
 
     @property
     def scale(self) -> float:
-        """The scale of the noise in units of the answer: Laplace's b, or σ. QueryError if it is made elsewhere."""
+        """The scale of the noise in units of the answer: Laplace's b, or σ; QueryError for a release made elsewhere."""
         return _law(self.query, self.loss).scale
 
     @property
@@ -138,6 +153,7 @@ class ApproximateCalibration(Displayed, Document):
 
     def _printed(self) -> Sequence[Section]:
         more = ["With this noise the promise holds even with δ = 0."] if self.pure and self.delta else []
+        more += [] if self.uncertainty is None else [str(self.uncertainty)]
         return [promised_with_delta(self.leakage, self._release, self.epsilon, self.why, *more)]
 
     def _shown(self) -> Sequence[Section]:
@@ -145,19 +161,16 @@ class ApproximateCalibration(Displayed, Document):
 
     @property
     def _release(self) -> str:
+        several = self.count > 1
         about = "" if self.neighbours == "replace" else " for adding or removing a record"
-        asked, cost = self.query.description, f"{self._stated.description}{about}"
-        several = f"each of {self.count:,} releases of " if self.count > 1 else ""
-        together = " and all of them together" if self.count > 1 else " and"
+        cost = f"{self._stated.description}{about}"
+        released = f"each of {self.count:,} releases of {self.query.description}" if several else self.query.description
         if self.query.unforeseen:
-            released = f"{several}{asked}"
             return f"{released[:1].upper()}{released[1:]} with {cost}{', all of them together,' if several else ''}"
         drawn = f"{_NAMES[self.noise]} noise of scale {shown_above(self.scale)} ({cost})"
-        share = shown_below(100 * (1 - self.beta))
-        return (
-            f"{drawn} on {several}{asked} is off by less than {shown_above(self.accuracy(self.beta))} in {share} % of "
-            f"cases{together}"
-        )
+        alpha, share = shown_above(self.accuracy(self.beta)), shown_below(100 * (1 - self.beta))
+        combined = ", and their combination" if several else " and"
+        return f"{drawn} on {released} is off by less than {alpha} in {share} % of cases{combined}"
 
     def table(self) -> str:
         """Return what every theorem allows, as a text table."""
@@ -165,49 +178,56 @@ class ApproximateCalibration(Displayed, Document):
 
     @property
     def _table(self) -> PrintedTable:
-        rows = []
+        rows, best = [], "best" if self.uncertainty is None else "best for the estimates"
         for option in self.options:
             tau, rho = (None if value is None else shown_below(value) for value in (option.tau, option.rho))
-            mine = option.tau if self.noise == "laplace" else option.rho
-            best = "best" if option.theorem == self.leakage.headline and mine is not None else option.reason or ""
-            rows.append([option.theorem, tau or "–", rho or "–", best])
+            chosen = option.theorem == self.leakage.headline and option.amount(self.noise) is not None
+            rows.append([option.theorem, tau or "–", rho or "–", best if chosen else option.reason or ""])
+        if self.uncertainty is not None:
+            amounts = ["–" if amount is None else shown_below(amount) for amount in (self.tau, self.rho)]
+            rows.append([f"credibility {shown_below(100 * self.uncertainty.credibility)} %", *amounts, "chosen"])
         return PrintedTable(["theorem", "τ (Laplace)", "ρ (Gaussian)", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
-        """Refuse with InvalidInputError: there is no picture of a promise with a δ; `table` has the figures."""
-        raise InvalidInputError("there is no picture of noise for a delta or for several questions; print its table()")
+        """Plot the error of both kinds of noise around this promise, and write the picture (.png, .svg or .pdf)."""
+        drawn: Path = hooks.call("plot.approximate_calibration", self, path)
+        return drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --delta --json` prints."""
-        return self.leakage.to_dict() | {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "noise": self.noise,
-            "tau": self.tau,
-            "rho": self.rho,
-            "neighbours": self.neighbours,
-            "scale": None if self.query.unforeseen else self.scale,
-            "alpha": None if self.query.unforeseen else self.accuracy(self.beta),
-            "beta": self.beta,
-            "count": self.count,
-            "why": self.why,
-            "theorems": [
-                {"theorem": option.theorem, "applies": False, "reason": option.reason}
-                if option.tau is None and option.rho is None
-                else {
-                    "theorem": option.theorem,
-                    "applies": True,
-                    "epsilon": self.epsilon,
-                    "tau": option.tau,
-                    "rho": option.rho,
-                    "alpha": self._alpha_of(option),
-                }
-                for option in self.options
-            ],
-        }
+        return (
+            self.leakage.to_dict()
+            | {
+                "epsilon": self.epsilon,
+                "delta": self.delta,
+                "noise": self.noise,
+                "tau": self.tau,
+                "rho": self.rho,
+                "neighbours": self.neighbours,
+                "scale": None if self.query.unforeseen else self.scale,
+                "alpha": None if self.query.unforeseen else self.accuracy(self.beta),
+                "beta": self.beta,
+                "count": self.count,
+                "why": self.why,
+                "theorems": [
+                    {"theorem": option.theorem, "applies": False, "reason": option.reason}
+                    if option.tau is None and option.rho is None
+                    else {
+                        "theorem": option.theorem,
+                        "applies": True,
+                        "epsilon": self.epsilon,
+                        "tau": option.tau,
+                        "rho": option.rho,
+                        "alpha": self._alpha_of(option),
+                    }
+                    for option in self.options
+                ],
+            }
+            | ({} if self.uncertainty is None else {"uncertainty": self.uncertainty.to_dict()})
+        )
 
     def _alpha_of(self, option: NoiseOption) -> float | None:
-        """Return the α a theorem allows with the chosen noise; None if it allows none, or it is made elsewhere."""
+        """Return the α that a theorem allows with the chosen noise; None if there is none, or it is made elsewhere."""
         loss = _loss_of(option, self.noise)
         if loss is None or self.query.unforeseen:
             return None
@@ -227,22 +247,18 @@ def calibrate_noise(
     only: Sequence[Theorem] | None = None,
     neighbours: Neighbours = "replace",
 ) -> ApproximateCalibration:
-    """Choose the noise for a promise of (ε, δ): for `count` questions of one kind, after what is `spent`.
+    """Choose the noise with which `count` questions of one kind, and what is `spent`, keep a promise of (ε, δ).
 
-    delta: None, or the δ of the promise; without it only Laplace noise keeps a promise.
-    noise: insist on "laplace" or "gaussian".
-    only:  ask these theorems instead of all that are registered.
-    neighbours: in which terms the τ or ρ of a mechanism that is run elsewhere is stated.
+    delta: the δ of the promise; without one, only Laplace noise keeps a promise.
+    noise: "laplace" or "gaussian" if only this kind may be used.
+    only:  the theorems to evaluate; by default all that are registered.
+    neighbours: the neighbours for which the τ or ρ of a mechanism that runs elsewhere is stated.
 
     Raises what `calibrate` raises.
     """
     _check(query, noise, delta)
-    if checked_neighbours(neighbours) != "replace" and not query.unforeseen:
-        raise InvalidInputError(
-            param("neighbours")
-            + " goes with AnyMechanism, whose noise is made elsewhere; the noise here is always for replacing a record"
-        )
-    rows = _asked(model, query, epsilon, delta, noise, count, spent, only)
+    check_neighbours(query, neighbours)
+    rows = _evaluated(model, query, epsilon, delta, noise, count, spent, only)
     every = [[_as_option(reply) for reply in replies] for replies in rows]
     losses = _allowed(every)
     if not losses:
@@ -250,7 +266,7 @@ def calibrate_noise(
     chosen = _least_error(query, losses, beta)
     loss = losses[chosen]
     parts = [
-        _leakage(member, _everything(spent, query, count, loss), epsilon, delta, replies, options, chosen)
+        _leakage(member, everything(spent, query, count, loss), epsilon, delta, replies, options, chosen)
         for member, replies, options in zip(model.members, rows, every, strict=True)
     ]
     return ApproximateCalibration(
@@ -269,6 +285,15 @@ def calibrate_noise(
     )
 
 
+def check_neighbours(query: Query, neighbours: object) -> None:
+    """Refuse neighbours other than "replace" for noise that is made here."""
+    if checked_neighbours(neighbours) != "replace" and not query.unforeseen:
+        raise InvalidInputError(
+            param("neighbours")
+            + " goes with AnyMechanism, whose noise is made elsewhere; the noise here is always for replacing a record"
+        )
+
+
 def noise_options(
     model: Model,
     query: Query,
@@ -281,11 +306,11 @@ def noise_options(
 ) -> tuple[NoiseOption, ...]:
     """Return what every theorem allows for a promise of (ε, δ) under all the models that may hold, or why nothing."""
     _check(query, noise, delta)
-    rows = _asked(model, query, epsilon, delta, noise, count, (), only)
+    rows = _evaluated(model, query, epsilon, delta, noise, count, (), only)
     return _together([[_as_option(reply) for reply in replies] for replies in rows])
 
 
-def _asked(
+def _evaluated(
     model: Model,
     query: Query,
     epsilon: float,
@@ -295,17 +320,17 @@ def _asked(
     spent: Spend,
     only: Sequence[Theorem] | None,
 ) -> tuple[tuple[Reply[NoiseOption], ...], ...]:
-    """Ask every theorem under every model that may hold."""
-    check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
+    """Evaluate every theorem under every model that may hold."""
+    check_queries(model, everything(spent, query, count, PureLoss(1.0)))
     return ask(
         model,
-        lambda theorem, member: _option(theorem, member, query, count, epsilon, delta, spent, noise),
+        lambda theorem, member: noise_option(theorem, member, query, count, epsilon, delta, spent, noise),
         only=only,
     )
 
 
 def _allowed(every: Sequence[Sequence[NoiseOption]]) -> dict[NoiseKind, PureLoss | ConcentratedLoss]:
-    """Return for each kind of noise what the best theorem allows under the worst of the models, where all allow it."""
+    """Return the loss that the best theorem allows under the worst model, for each kind that all models allow."""
     losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
     for kind in _KINDS:
         best = [loss for options in every if (loss := _loss_of(_largest(options, kind), kind)) is not None]
@@ -334,7 +359,7 @@ def noise_for_accuracy(
     if noise != "laplace" and delta is not None:
         losses["gaussian"] = ConcentratedLoss(rho_for_accuracy(query, alpha, beta))
     found = {
-        kind: approximate_report(model, _everything(spent, query, count, loss), delta, only=only)
+        kind: approximate_report(model, everything(spent, query, count, loss), delta, only=only)
         for kind, loss in losses.items()
     }
     chosen = min(found, key=lambda kind: found[kind].epsilon)
@@ -359,26 +384,26 @@ def _why(
     delta: float | None,
     beta: float,
 ) -> str:
-    """Return why a noise was chosen: it errs less, or there is no other."""
+    """Return why this noise was chosen: its error is smaller, or there is no other."""
     if query.unforeseen:
         return "The noise itself is made elsewhere."
     if delta is None:
         return "Gaussian noise would need a δ."
     if len(losses) == 1:
-        return f"No other noise than {_NAMES[chosen]} was asked for, or none keeps the promise."
+        return f"Only {_NAMES[chosen]} noise was requested, or only it keeps the promise."
     other = next(kind for kind in losses if kind != chosen)
     alpha = _law(query, losses[other]).alpha(beta, cells=query.dimension)
     return (
-        f"{_NAMES[chosen]} noise was chosen because it errs less: with {_NAMES[other]} noise the error would stay "
-        f"below {shown_above(alpha)} only."
+        f"{_NAMES[chosen]} noise was chosen because its error is smaller: with {_NAMES[other]} noise, the error would "
+        f"be below {shown_above(alpha)}."
     )
 
 
 def _leaks_less(found: dict[NoiseKind, ApproximateLeakage], chosen: NoiseKind) -> str:
-    """Return why a noise was chosen for an accuracy: it leaks less, or there is no other."""
+    """Return why this noise was chosen for an accuracy: it leaks less, or there is no other."""
     others = [kind for kind in found if kind != chosen]
     if not others:
-        return f"No other noise than {_NAMES[chosen]} was asked for."
+        return f"Only {_NAMES[chosen]} noise was requested."
     epsilon = shown_above(found[others[0]].epsilon)
     return (
         f"{_NAMES[chosen]} noise was chosen because it leaks less: {_NAMES[others[0]]} noise would leak ε = {epsilon}."
@@ -399,7 +424,7 @@ def _check(query: Query, noise: object, delta: float | None) -> None:
         )
 
 
-def _option(
+def noise_option(
     theorem: Theorem,
     model: Model,
     query: Query,
@@ -434,24 +459,24 @@ def _option(
     if tau is None and rho is None:
         if len(reasons) == tries:
             raise DoesNotApplyError(theorem.name, reasons[0])
-        return NoiseOption(theorem.name, reason="however small the loss, it proves no epsilon as small as that")
+        return NoiseOption(theorem.name, reason="it proves no epsilon that small, at any loss")
     return NoiseOption(theorem.name, tau, rho, pure=tau is not None and tau == pure)
 
 
 def _pure(theorem: Theorem, model: Model, query: Query, count: int, epsilon: float, spent: Spend) -> float | None:
-    """Return the largest τ of each question that keeps ε without any δ; None if none does."""
+    """Return the largest τ of each question that keeps ε without a δ; None if none does."""
     if not all(release.pure for release in spent):
-        raise DoesNotApplyError(theorem.name, "what was released before is not pure")
+        raise DoesNotApplyError(theorem.name, "an earlier release is not pure")
     if not theorem.covers_every_mechanism:
         (one,) = largest_taus(theorem, model, query, [epsilon], spent)
         if one is None or count == 1:
             return one
 
         def evaluate(taus: Sequence[float]) -> list[float]:
-            return theorem.epsilons(model, [_everything(spent, query, count, PureLoss(tau)) for tau in taus])
+            return theorem.epsilons(model, [everything(spent, query, count, PureLoss(tau)) for tau in taus])
 
         return stepped_down(float_below(Fraction(one) / count), epsilon, evaluate)
-    # All mechanisms with this τ are covered, whatever they release: so many questions are one of them.
+    # Several questions together are one τ-DP mechanism, and the theorem covers all of these.
     total = _total_tau(theorem, model, epsilon, spent)
     return None if total is None else float_below(Fraction(total) / count)
 
@@ -459,9 +484,8 @@ def _pure(theorem: Theorem, model: Model, query: Query, count: int, epsilon: flo
 def _concentrated(
     theorem: Theorem, model: Model, query: Query, count: int, epsilon: float, delta: float, spent: Spend
 ) -> float | None:
-    """Return the largest ρ of each question that keeps (ε, δ), by the lift or by the theorem's own ρ; None if none."""
-    everything = _everything(spent, query, count, ConcentratedLoss(1.0))
-    reason = objection(theorem, model, everything)
+    """Return the largest ρ of each question that keeps (ε, δ), by the lift or the theorem's own ρ; None if none."""
+    reason = objection(theorem, model, everything(spent, query, count, ConcentratedLoss(1.0)))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
     found = []
@@ -474,7 +498,7 @@ def _concentrated(
 
 @lru_cache(maxsize=64)
 def _total_tau(theorem: Theorem, model: Model, epsilon: float, spent: Spend) -> float | None:
-    """Return the largest τ of all that is released after `spent`; pure losses and the lift both ask for it."""
+    """Return the largest τ of everything that is released after `spent`; pure losses and the lift both need it."""
     (tau,) = largest_taus(theorem, model, AnyMechanism(), [epsilon], spent)
     return tau
 
@@ -488,9 +512,9 @@ def _by_lift(theorem: Theorem, model: Model, count: int, epsilon: float, delta: 
 
 
 def _largest_total(theorem: Theorem, model: Model, epsilon: float, delta: float, lost: float = 0.0) -> float:
-    """Return the largest ρ that the lift of one theorem allows, rounded down; 0 if none.
+    """Return the largest ρ that the lift of one theorem allows, rounded down; 0 if it allows none.
 
-    lost: a δ of the releases that comes on top of that of their ρ.
+    lost: the δ of the releases beside their ρ.
     """
     tau = _total_tau(theorem, model, epsilon, ())
     if tau is None:
@@ -500,47 +524,17 @@ def _largest_total(theorem: Theorem, model: Model, epsilon: float, delta: float,
     return largest_rho(tau, float_below(allowed)) if allowed > 0 else 0.0
 
 
-def largest_total_rho(model: Model, epsilon: float, delta: float, *, only: Sequence[Theorem] | None = None) -> float:
-    """Return the largest ρ of everything together, by any mechanisms, that keeps (ε, δ); rounded down.
-
-    It is the largest ρ with δ_zCDP(ρ, τ)·(e^ε − 1)/(e^τ − 1) ≤ δ, where τ is the largest with ε(τ) ≤ ε: by the best
-    theorem that lifts, and under the worst of the models that may hold (docs/theory/approximate.md).
-
-    Raises NoTheoremAppliesError if no theorem that lifts covers a model, and CalibrationError if none allows any ρ.
-
-    >>> from bayesdp import OddsChain
-    >>> round(largest_total_rho(OddsChain(17.12), epsilon=1, delta=1e-6), 6)
-    0.001445
-    """
-    epsilon, delta = validation.positive("epsilon", epsilon), validation.probability("delta", delta)
-
-    def allowed(theorem: Theorem, member: Model) -> float:
-        if not theorem.covers_every_mechanism:
-            raise DoesNotApplyError(theorem.name, DOES_NOT_LIFT)
-        return _largest_total(theorem, member, epsilon, delta)
-
-    largest = math.inf
-    for replies in ask(model, allowed, only=only):
-        values = [reply.value for reply in replies if reply.value is not None]
-        if not values:
-            raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
-        largest = min(largest, max(values))
-    if largest <= 0:
-        raise CalibrationError(f"no rho keeps ε = {epsilon:g} with δ = {delta:g} under this model")
-    return largest
-
-
 def _by_own_rho(
     theorem: Theorem, model: Model, query: Query, count: int, epsilon: float, delta: float, spent: Spend
 ) -> float:
     """Return the largest ρ by the theorem's `concentrated`, which is linear in each ρ; 0 if it knows none."""
     known = all(type(release.loss) in (PureLoss, ConcentratedLoss) for release in spent)
-    pure = tuple(Release(asked, 1.0) for asked in queries_of(_everything(spent, query, count, PureLoss(1.0))))
+    pure = tuple(Release(released, 1.0) for released in queries_of(everything(spent, query, count, PureLoss(1.0))))
     if not known or type(theorem).concentrated is Theorem.concentrated or theorem.objection(model, pure) is not None:
         return 0.0
 
     def together(rho: float) -> float:
-        total = theorem.concentrated(model, _everything(spent, query, count, ConcentratedLoss(rho)))
+        total = theorem.concentrated(model, everything(spent, query, count, ConcentratedLoss(rho)))
         return math.inf if total is None else total
 
     limit = largest_rho(epsilon, delta)
@@ -548,11 +542,7 @@ def _by_own_rho(
     if not (before < limit and unit > before and math.isfinite(unit)):
         return 0.0
     rho = (limit - before) / (unit - before)
-    for _ in range(_STEPS):
-        if rho <= 0 or together(rho) <= limit:
-            return max(0.0, rho)
-        rho = down(rho, 2)
-    return 0.0
+    return stepped_down(rho, limit, lambda rhos: [together(each) for each in rhos]) or 0.0
 
 
 def _leakage(
@@ -564,7 +554,7 @@ def _leakage(
     options: Sequence[NoiseOption],
     noise: NoiseKind,
 ) -> ApproximateLeakage:
-    """Return the promise under one model, which the noise chosen keeps by the theorem that allows least noise."""
+    """Return the promise under one model, by the theorem that needs least of the chosen noise."""
     best = _largest(options, noise)
     assert best is not None
     theorem = next(reply.theorem for reply in replies if reply.theorem.name == best.theorem)
@@ -595,7 +585,7 @@ def _refuse(
     rows: Sequence[Sequence[Reply[NoiseOption]]],
     every: Sequence[Sequence[NoiseOption]],
 ) -> NoReturn:
-    """Raise with the reasons under the model that allows fewest kinds of noise: they share none."""
+    """Raise with the reasons under the model that allows the fewest kinds of noise; no kind is allowed by all."""
     stuck = min(range(len(every)), key=lambda place: sum(_largest(every[place], kind) is not None for kind in _KINDS))
     where = f"under model {stuck + 1}, " if len(every) > 1 else ""
     reasons = [
@@ -614,9 +604,9 @@ def _as_option(reply: Reply[NoiseOption]) -> NoiseOption:
 
 
 def _together(every: Sequence[Sequence[NoiseOption]]) -> tuple[NoiseOption, ...]:
-    """Return what every theorem allows under all the models that may hold: the smallest losses, or the first reason.
+    """Return what every theorem allows under all models that may hold: the smallest losses, or the first reason.
 
-    With several models a last row takes the best theorem of each.
+    With several models, a last row combines the best theorem of each.
     """
     found = []
     for options in zip(*every, strict=True):
@@ -646,11 +636,10 @@ def _largest(options: Sequence[NoiseOption], noise: NoiseKind) -> NoiseOption | 
 
 
 def _loss_of(option: NoiseOption | None, noise: NoiseKind) -> PureLoss | ConcentratedLoss | None:
-    if option is None:
+    amount = None if option is None else option.amount(noise)
+    if amount is None:
         return None
-    if noise == "laplace":
-        return None if option.tau is None else PureLoss(option.tau)
-    return None if option.rho is None else ConcentratedLoss(option.rho)
+    return PureLoss(amount) if noise == "laplace" else ConcentratedLoss(amount)
 
 
 def _size(loss: Loss | None) -> float:
@@ -658,7 +647,7 @@ def _size(loss: Loss | None) -> float:
 
 
 def _least_error(query: Query, losses: dict[NoiseKind, PureLoss | ConcentratedLoss], beta: float) -> NoiseKind:
-    """Return the noise that errs less at β; for what is made elsewhere a ρ, which most mechanisms can spend."""
+    """Return the noise with the smaller error at β; for a release made elsewhere Gaussian: most mechanisms have a ρ."""
     if len(losses) == 1:
         return next(iter(losses))
     if query.unforeseen:
@@ -682,5 +671,6 @@ def _tau_of(rho: float) -> float:
     return tau
 
 
-def _everything(spent: Spend, query: Query, count: int, loss: Loss) -> Spend:
+def everything(spent: Spend, query: Query, count: int, loss: Loss) -> Spend:
+    """Return what is spent before, and `count` releases of a query with a loss each."""
     return (*spent, *(Release(query, loss) for _ in range(validation.natural("count", count))))

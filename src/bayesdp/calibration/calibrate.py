@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, overload
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
@@ -42,13 +42,21 @@ __all__ = [
     "calibrate",
     "credible_epsilon",
     "credible_tau",
+    "drawn_from",
+    "epsilon_of_rank",
+    "estimated_parts",
     "largest_tau",
     "largest_taus",
+    "looking_at",
     "options",
+    "usable",
+    "worst_of",
 ]
 
 _NEXT_TO_NOTHING = 1.001
 """A faster theorem within this factor of the best is preferred when hundreds of models are evaluated."""
+
+Leaked = TypeVar("Leaked", bound=Leakage)
 
 _ANY_TAU = 1.0
 """Any τ will do to check hypotheses, which depend on the kinds of losses only."""
@@ -122,11 +130,11 @@ class Calibration(Displayed, Document):
     @property
     def _release(self) -> str:
         """The release with its noise and accuracy, if known, as the subject of "leaks"."""
-        tau, asked = f"tau = {shown_below(self.tau)}", self.query.description
+        tau, description = f"tau = {shown_below(self.tau)}", self.query.description
         if self.query.unforeseen:
-            return f"{asked[:1].upper()}{asked[1:]} with {tau}"
+            return f"{description[:1].upper()}{description[1:]} with {tau}"
         return (
-            f"Laplace noise of scale {shown_above(self.scale)} ({tau}) on {asked} is off by less than "
+            f"Laplace noise of scale {shown_above(self.scale)} ({tau}) on {description} is off by less than "
             f"{shown_above(self.accuracy(self.beta))} in {shown_below(100 * (1 - self.beta))} % of cases and"
         )
 
@@ -258,6 +266,8 @@ def calibrate(
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> ApproximateCalibration: ...
 
 
@@ -274,6 +284,8 @@ def calibrate(
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> tuple[ApproximateCalibration, ...]: ...
 
 
@@ -289,6 +301,8 @@ def calibrate(
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> ApproximateCalibration: ...
 
 
@@ -308,23 +322,22 @@ def calibrate(
     credibility: float | None = None,
     draws: int | None = None,
 ) -> Calibration | ApproximateCalibration | tuple[Calibration, ...] | tuple[ApproximateCalibration, ...]:
-    """Choose the noise: from the promise (`epsilon`, one or several), or from the accuracy wanted (`alpha`, at `beta`).
+    """Choose the noise for a promise (`epsilon`, one or several) or for an accuracy (`alpha`, at `beta`).
 
-    delta:       the δ of a promise of (ε, δ). Laplace or Gaussian noise is chosen, whichever errs less at `beta`.
-    noise:       insist on "laplace" or "gaussian"; Gaussian noise needs a δ.
-    count:       how many questions of this kind on the same records share the promise.
-    neighbours:  for AnyMechanism: "add-remove" states the τ or ρ that a mechanism may have as most libraries do.
-    theorem:     ask this one only, by its name.
-    spent:       what has been released on the same data before; the promise is then for everything together.
-    credibility: account for what the data leave uncertain: at least this share of the posterior of the model's
-                 parameters must keep the promise (docs/uncertainty.md). The model must have been estimated (fit,
-                 from_counts, from_moments); of several models under AnyOf each that was.
-    draws:       how many models to draw for that; 200, or as many as the credibility needs.
+    delta:       the δ of a promise of (ε, δ). Of Laplace and Gaussian noise, the one with the smaller error is chosen.
+    noise:       "laplace" or "gaussian" if only this kind may be used; Gaussian noise needs a δ.
+    count:       the number of questions of this kind on the same records that share the promise.
+    neighbours:  for AnyMechanism: "add-remove" states the mechanism's τ or ρ as most libraries do.
+    theorem:     the name of the only theorem to use.
+    spent:       earlier releases on the same data; the promise is then for everything together.
+    credibility: the share of the posterior of the model's parameters that must keep the promise
+                 (docs/uncertainty.md). The model must have been estimated (fit, from_counts, from_moments); under
+                 AnyOf, this applies to each model that was.
+    draws:       the number of models to draw for that: by default 200, or as many as the credibility needs.
 
     Returns a Calibration, or a tuple of them for several ε; an ApproximateCalibration with delta, noise or a count.
-    Raises InvalidInputError for values that make no sense,
-    QueryError for a query the model does not describe, NoTheoremAppliesError if nothing is proven for the model, and
-    CalibrationError if theorems apply but none reaches ε.
+    Raises InvalidInputError for invalid values, QueryError for a query that the model does not describe,
+    NoTheoremAppliesError if nothing is proven for the model, and CalibrationError if theorems apply but none reaches ε.
 
     >>> from bayesdp import ArbitraryGroups, Sum
     >>> promise = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0)
@@ -344,13 +357,11 @@ def calibrate(
         raise InvalidInputError(params("{draws} goes with {credibility}; without it no models are drawn"))
     count = validation.natural("count", count)
     only = None if theorem is None else [theorem_named(theorem)]
-    beyond_tau = delta is not None or noise is not None or neighbours is not None or count > 1
-    if credibility is not None and (beyond_tau or only is not None):
-        raise InvalidInputError(
-            params("{credibility} goes without {delta}, {noise}, {count}, {neighbours} and {theorem}")
-        )
-    if beyond_tau:
-        return _approximate(model, query, epsilon, alpha, delta, noise, count, neighbours, beta, before, only)
+    if credibility is not None and only is not None:
+        raise InvalidInputError(params("{credibility} goes without {theorem}: the best for the estimate is used"))
+    if delta is not None or noise is not None or neighbours is not None or count > 1:
+        credible = None if credibility is None else (credibility, draws)
+        return _approximate(model, query, epsilon, alpha, delta, noise, count, neighbours, beta, before, only, credible)
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         leaked = report(model, spend_with(before, [query], tau), only=only)
@@ -382,9 +393,11 @@ def _approximate(
     beta: float,
     spent: Spend,
     only: Sequence[Theorem] | None,
+    credible: tuple[float, int | None] | None,
 ) -> ApproximateCalibration | tuple[ApproximateCalibration, ...]:
-    """Choose the noise for (ε, δ), or for several questions at once."""
+    """Choose the noise for (ε, δ), or for several questions at once; `credible`: a credibility, and draws for it."""
     from bayesdp.calibration.approximate import calibrate_noise, noise_for_accuracy
+    from bayesdp.calibration.approximate_credibility import credible_noise, credible_promise
 
     if delta is not None:
         delta = validation.probability("delta", delta)
@@ -393,9 +406,10 @@ def _approximate(
             raise InvalidInputError(
                 params("{neighbours} goes with {epsilon}: the accuracy of noise made elsewhere is unknown")
             )
-        return noise_for_accuracy(
+        plain = noise_for_accuracy(
             model, query, alpha, delta, noise=noise, count=count, beta=beta, spent=spent, only=only
         )
+        return plain if credible is None else credible_promise(plain, spent, *credible)
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     chosen = tuple(
         calibrate_noise(
@@ -412,6 +426,8 @@ def _approximate(
         )
         for target in validation.positives("epsilon", epsilon if several else [epsilon])
     )
+    if credible is not None:
+        chosen = tuple(credible_noise(plain, spent, *credible) for plain in chosen)
     return chosen if several else chosen[0]
 
 
@@ -429,9 +445,9 @@ def options(
 
     composing, only: as in `ApplicableTheorems.about`.
     """
-    asked = spend_with(spent, [query], _ANY_TAU)
-    check_queries(model, asked)
-    panel = ApplicableTheorems.about(model, asked, composing=composing, only=only)
+    spend = spend_with(spent, [query], _ANY_TAU)
+    check_queries(model, spend)
+    panel = ApplicableTheorems.about(model, spend, composing=composing, only=only)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
@@ -597,20 +613,20 @@ def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: i
     """Lower τ until the requested share of the posterior keeps the promise, under every model that may hold."""
     drawn = _drawn(plain.leakage, (plain.query,), plain.epsilon, spent, draws_needed(credibility, draws))
     tau = plain.tau
-    with _looking_at(drawn) as done:
+    with looking_at(drawn) as done:
         for sample in drawn:
             tau = sample.credible_tau(tau, plain.epsilon, credibility, done)
         leaked = report(plain.leakage.model, spend_with(spent, [plain.query], tau))
-        worst = _worst(drawn, tau, credibility, plain.epsilon, done)
+        worst = worst_of(drawn, tau, credibility, plain.epsilon, done)
     return replace(plain, tau=tau, leakage=leaked, uncertainty=worst)
 
 
 def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
     """Raise ε until the requested share of the posterior keeps it at the τ that the accuracy requires."""
     drawn = _drawn(plain.leakage, (plain.query,), plain.epsilon, spent, draws_needed(credibility, draws))
-    with _looking_at(drawn) as done:
-        epsilon = _epsilon_of_rank(drawn, plain.tau, credibility, plain.epsilon, done)
-        worst = _worst(drawn, plain.tau, credibility, epsilon, done)
+    with looking_at(drawn) as done:
+        epsilon = epsilon_of_rank(drawn, plain.tau, credibility, plain.epsilon, done)
+        worst = worst_of(drawn, plain.tau, credibility, epsilon, done)
     return replace(plain, epsilon=epsilon, uncertainty=worst)
 
 
@@ -622,8 +638,8 @@ def credible_epsilon(leaked: Leakage, credibility: float) -> float:
     """
     *spent, last = leaked.spend
     drawn = _drawn(leaked, (last.query,), leaked.epsilon, tuple(spent), draws_needed(credibility, None))
-    with _looking_at(drawn) as done:
-        return _epsilon_of_rank(drawn, last.tau, credibility, leaked.epsilon, done)
+    with looking_at(drawn) as done:
+        return epsilon_of_rank(drawn, last.tau, credibility, leaked.epsilon, done)
 
 
 def credible_tau(
@@ -636,13 +652,13 @@ def credible_tau(
     Raises CalibrationError if no τ is small enough.
     """
     drawn = _drawn(leaked, queries, epsilon, spent, draws_needed(credibility, None))
-    with _looking_at(drawn) as done:
+    with looking_at(drawn) as done:
         for sample in drawn:
             most = sample.credible_tau(most, epsilon, credibility, done)
     return most
 
 
-def _epsilon_of_rank(
+def epsilon_of_rank(
     drawn: Sequence[Sample], tau: float, credibility: float, least: float, done: Callable[[int], None]
 ) -> float:
     """Return the smallest ε, at least `least`, that enough of the models drawn keep at τ for the credibility."""
@@ -653,22 +669,29 @@ def _epsilon_of_rank(
     return epsilon
 
 
-def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
+def looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
+    """Show a progress bar while the models drawn are evaluated."""
     return progress_bar(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
 
 
 def _drawn(leaked: Leakage, queries: tuple[Query, ...], epsilon: float, spent: Spend, number: int) -> list[Sample]:
     """Draw from the posterior of every estimated model, each with the theorem that is best for it."""
-    several = leaked.model.members
-    parts = zip(several, leaked.parts or (leaked,), strict=True)
-    estimated = [(member, part) for member, part in parts if member.estimated or len(several) == 1]
-    if not estimated:
-        estimated = [(several[0], leaked)]
-    return [_sample(_quick(part), _posterior(member, number), queries, epsilon, spent) for member, part in estimated]
+    return [
+        _sample(_quick(part), drawn_from(member, number), queries, epsilon, spent)
+        for member, part in estimated_parts(leaked)
+    ]
+
+
+def estimated_parts(leaked: Leaked) -> list[tuple[Model, Leaked]]:
+    """Return the models that were estimated, or the first if none was, each with the leakage under it."""
+    members, parts = leaked.model.members, leaked.parts or (leaked,)
+    every = [(member, cast("Leaked", part)) for member, part in zip(members, parts, strict=True)]
+    return [pair for pair in every if pair[0].estimated] or every[:1]
 
 
 @lru_cache(maxsize=8)
-def _posterior(model: Model, draws: int) -> Sequence[Model]:
+def drawn_from(model: Model, draws: int) -> Sequence[Model]:
+    """Return models drawn from the posterior of one, always the same; ModelError if it was not estimated."""
     return tuple(posterior(model, draws))
 
 
@@ -678,19 +701,24 @@ def _sample(
     """Return models drawn with their leakages by a theorem; a model without a bound counts as breaking the promise."""
     everything = spend_with(spent, queries, _ANY_TAU)
 
+    def covering(model: Model) -> Theorem | None:
+        return usable(theorem, lambda candidate: candidate.objection(model, everything) is None)
+
     def leaks(several: Sequence[Model], tau: float) -> list[float]:
         spend = spend_with(spent, queries, tau)
-        usable = [_usable(theorem, model, everything) for model in several]
-        together = [theorem] if all(candidate is theorem for candidate in usable) else []
-        (replies,) = ask(several[0], lambda asked, _: asked.epsilons_under(several, spend), only=together)
+        candidates = [covering(model) for model in several]
+        together = [theorem] if all(candidate is theorem for candidate in candidates) else []
+        (replies,) = ask(several[0], lambda candidate, _: candidate.epsilons_under(several, spend), only=together)
         if replies and replies[0].value is not None:
             return replies[0].value
-        return [_leakage(candidate, model, spend) for candidate, model in zip(usable, several, strict=True)]
+        return [_leakage(candidate, model, spend) for candidate, model in zip(candidates, several, strict=True)]
 
     def largest(model: Model) -> float:
-        usable = _usable(theorem, model, everything)
-        only = () if usable is None else (usable,)
-        (replies,) = ask(model, lambda asked, drawn: largest_taus(asked, drawn, queries, [epsilon], spent), only=only)
+        candidate = covering(model)
+        only = () if candidate is None else (candidate,)
+        (replies,) = ask(
+            model, lambda candidate, drawn: largest_taus(candidate, drawn, queries, [epsilon], spent), only=only
+        )
         return max((reply.value[0] or 0.0 for reply in replies if reply.value is not None), default=0.0)
 
     return Sample(theorem, models, leaks, largest)
@@ -711,18 +739,20 @@ def _quick(leaked: Leakage) -> Theorem:
     return theorem_named(chosen.theorem).quick(leaked.epsilon)
 
 
-def _usable(theorem: Theorem, model: Model, spend: Spend) -> Theorem | None:
+def usable(theorem: Theorem, covers: Callable[[Theorem], bool]) -> Theorem | None:
     """Return the theorem if it covers a drawn model, else another that does: drawn variances are never equal."""
     others = sorted(theorems(), key=lambda candidate: (not candidate.composes, candidate.name == "general"))
-    return next((candidate for candidate in (theorem, *others) if candidate.objection(model, spend) is None), None)
+    return next((candidate for candidate in (theorem, *others) if covers(candidate)), None)
 
 
 def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:
-    (replies,) = ask(model, lambda asked, drawn: asked.epsilon(drawn, spend), only=[] if theorem is None else [theorem])
+    (replies,) = ask(
+        model, lambda candidate, drawn: candidate.epsilon(drawn, spend), only=[] if theorem is None else [theorem]
+    )
     return min((reply.value for reply in replies if reply.value is not None), default=math.inf)
 
 
-def _worst(
+def worst_of(
     drawn: Sequence[Sample], tau: float, credibility: float, epsilon: float, done: Callable[[int], None]
 ) -> Uncertainty:
     """Return the summary for the model whose posterior keeps the promise least often."""

@@ -16,6 +16,7 @@ from bayesdp.accuracy import impossible
 from bayesdp.calibration.calibrate import Option, combined, options, row_of
 from bayesdp.calibration.prior_art import PRIOR_ART, Published, PublishedResult
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import Neighbours
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -73,9 +74,9 @@ class Comparison(Displayed, Document):
         size = self.model.group_size
         if self.query.unforeseen or not self.model.anything_inside or size is None or self.query.dimension > 1:
             return []
-        asked = [row.epsilon for row in self.rows]
+        epsilons = [row.epsilon for row in self.rows]
         half = size * self.query.sensitivity / 2
-        if not any(impossible(epsilon, alpha=half, beta=self.beta, spread=2 * half) for epsilon in asked):
+        if not any(impossible(epsilon, alpha=half, beta=self.beta, spread=2 * half) for epsilon in epsilons):
             return []
         limit = shown_below(math.log((1 - self.beta) / self.beta), 4)
         share = shown_below(100 * (1 - self.beta))
@@ -90,7 +91,7 @@ class Comparison(Displayed, Document):
         return tuple(dict.fromkeys(row.theorem for row in self.rows if row.covered))
 
     def plot(self, path: str | Path) -> Path:
-        """Draw α over ε, a line a theorem, and write the picture (.png, .svg or .pdf)."""
+        """Plot α over ε, with a line for each theorem, and write the picture (.png, .svg or .pdf)."""
         drawn: Path = hooks.call("plot.comparison", self, path)
         return drawn
 
@@ -125,6 +126,7 @@ def compare(
     delta: float | None = None,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     composing: bool = False,
@@ -137,6 +139,7 @@ def compare(
     delta:     the δ of promises of (ε, δ): rows for Laplace and for Gaussian noise, without what others published.
     noise:     show "laplace" or "gaussian" noise only.
     count:     the number of questions of this kind on the same records that share each promise.
+    neighbours: for AnyMechanism: "add-remove" states the mechanism's τ and ρ as most libraries do.
     theorem:   the name of the only theorem to use.
     beta:      the probability with which the error may reach the α shown.
     composing: whether to use only theorems that cover any number of releases together, as a ledger does; this leaves
@@ -153,10 +156,11 @@ def compare(
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
     only = None if theorem is None else [theorem_named(theorem)]
-    if delta is not None or noise is not None or count != 1:
+    if delta is not None or noise is not None or neighbours is not None or count != 1:
         from bayesdp.calibration.noise_comparison import compare_noise
 
-        return compare_noise(model, query, targets, delta, noise=noise, count=count, beta=beta, only=only)
+        stated: Any = {} if neighbours is None else {"neighbours": neighbours}
+        return compare_noise(model, query, targets, delta, noise=noise, count=count, beta=beta, only=only, **stated)
     every = options(model, query, targets, beta=beta, composing=composing, only=only)
     rows = tuple(row for choices in every for row in combined(choices))
     distinct = list(dict.fromkeys(targets))

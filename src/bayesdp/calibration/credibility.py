@@ -1,4 +1,4 @@
-"""Parameter uncertainty: a τ that keeps the promise for most of the posterior (docs/uncertainty.md).
+"""Parameter uncertainty: a loss that keeps the promise for most of the posterior (docs/uncertainty.md).
 
 Models are drawn from the posterior of an estimated model, and each has a largest τ that keeps the promise. The chosen
 τ is an order statistic of these: the requested share of the posterior lies above it, Monte Carlo error included.
@@ -36,7 +36,7 @@ class Uncertainty:
     """How often a promise holds under the posterior of the model's parameters.
 
     credibility: the share of the posterior that must leak at most ε.
-    share:       the share of the models drawn that do; larger than the credibility, to cover sampling error.
+    share:       the share of the models drawn that do; it exceeds the credibility to cover sampling error.
     spread:      ε at the chosen τ, at the levels 5, 25, 50, 75, 95 and 100 % of the models drawn.
     """
 
@@ -49,7 +49,7 @@ class Uncertainty:
     def __str__(self) -> str:
         low, middle, high = self.spread[0], self.spread[2], self.spread[4]
         return (
-            f"At this tau at least {shown_below(100 * self.credibility)} % of the posterior of the model leaks no more "
+            f"At least {shown_below(100 * self.credibility)} % of the posterior of the model leaks no more "
             f"than that ({shown_below(100 * self.share)} % of {self.draws} models drawn, theorem {self.theorem}; ε is "
             f"{shown_above(low)} at 5 %, {shown_above(middle)} at 50 % and {shown_above(high)} at 95 % of them; the "
             "draws mislead with probability at most 1 %). The posterior assumes the form of the model."

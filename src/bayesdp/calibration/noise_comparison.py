@@ -1,4 +1,4 @@
-"""Every theorem side by side for promises of (ε, δ): what Laplace noise allows, and what Gaussian noise does."""
+"""Every theorem side by side for promises of (ε, δ), with Laplace and with Gaussian noise."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.display import PrintedTable, Section, lines
 from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale
-from bayesdp.calibration.approximate import NoiseKind, NoiseOption, noise_options
+from bayesdp.calibration.approximate import NoiseKind, NoiseOption, check_neighbours, noise_options
 from bayesdp.calibration.calibrate import Option
 from bayesdp.calibration.comparison import Comparison
+from bayesdp.losses import Neighbours
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -23,9 +24,10 @@ __all__ = ["NoiseComparison", "NoiseRow", "compare_noise"]
 
 @dataclass(frozen=True)
 class NoiseRow(Option):
-    """What one theorem allows for (ε, δ) with one kind of noise. theorem: its name, and the noise if it is Gaussian.
+    """What one theorem allows for (ε, δ) with one kind of noise.
 
-    rho: that of each question with Gaussian noise, which has no tau.
+    theorem: its name, with the noise if that is Gaussian.
+    rho:     the ρ of each question with Gaussian noise, which has no τ.
     """
 
     rho: float | None = None
@@ -41,11 +43,14 @@ class NoiseRow(Option):
 class NoiseComparison(Comparison):
     """One row per theorem, ε and kind of noise, for promises with a δ, or for several questions at once.
 
-    delta: the δ of the promises, or 0. count: how many questions of this kind share each promise.
+    delta: the δ of the promises, or 0.
+    count: the number of questions of this kind that share each promise.
+    neighbours: what τ and ρ are about.
     """
 
     delta: float = 0.0
     count: int = 1
+    neighbours: Neighbours = "replace"
 
     def _printed(self) -> Sequence[Section]:
         rows = []
@@ -55,7 +60,8 @@ class NoiseComparison(Comparison):
                 alpha = "–" if row.alpha is None else shown_above(row.alpha)
                 rows.append([row.name, row.noise, shown_above(row.epsilon), tau, rho, alpha, ""])
         several = f"each of {self.count:,} questions" if self.count > 1 else "one question"
-        notes = [f"δ = {shown_above(self.delta)}; τ, ρ and α are those of {several}"]
+        about = "" if self.neighbours == "replace" else ", for adding or removing a record"
+        notes = [f"δ = {shown_above(self.delta)}; τ, ρ and α are those of {several}{about}"]
         notes += [
             f"{name}: {reason}" for name, reason in {row.theorem: row.reason for row in self.rows}.items() if reason
         ]
@@ -81,6 +87,7 @@ class NoiseComparison(Comparison):
             ],
             "beta": self.beta,
             "count": self.count,
+            "neighbours": self.neighbours,
             "published": [],
         }
 
@@ -95,27 +102,29 @@ def compare_noise(
     count: int = 1,
     beta: float = BETA,
     only: Sequence[Theorem] | None = None,
+    neighbours: Neighbours = "replace",
 ) -> NoiseComparison:
-    """Show for each ε what every theorem allows with Laplace and with Gaussian noise; parameters as of `calibrate`.
+    """Return what every theorem allows at each ε with Laplace and with Gaussian noise; parameters as in `calibrate`.
 
     >>> from bayesdp import Count, OddsChain
     >>> rows = compare_noise(OddsChain(17.12), Count(equals=1), [1.0], 1e-6, count=100).rows
     >>> [(row.theorem, round(row.alpha)) for row in rows if row.reason is None]
     [('odds-chain', 557), ('odds-chain, Gaussian', 365)]
     """
+    check_neighbours(query, neighbours)
     targets = validation.positives("epsilons", epsilons)
     delta = None if delta is None else validation.probability("delta", delta)
     rows = [
         row
         for epsilon in targets
         for option in noise_options(model, query, epsilon, delta, noise=noise, count=count, only=only)
-        for row in _rows(option, query, epsilon, beta)
+        for row in _rows(option.stated_for(neighbours), query, epsilon, beta)
     ]
-    return NoiseComparison(model, query, beta, tuple(rows), (), delta or 0.0, count)
+    return NoiseComparison(model, query, beta, tuple(rows), (), delta or 0.0, count, neighbours)
 
 
 def _rows(option: NoiseOption, query: Query, epsilon: float, beta: float) -> Iterator[NoiseRow]:
-    """Yield a row for each kind of noise that a theorem allows, or the one that says why there is none."""
+    """Yield a row for each kind of noise that a theorem allows, or one row with the reason if it allows none."""
     if option.tau is None and option.rho is None:
         reason = option.reason or "it allows another noise under another model"
         yield NoiseRow(option.theorem, epsilon, reason=reason, covered=option.covered)

@@ -1,8 +1,8 @@
-"""What others do, shown beside our theorems: each says whether it keeps the promise.
+"""Published methods, shown beside our theorems, and whether they keep the promise (docs/theory/prior-art.md).
 
 `yang-2015` is valid but never better than `general`. `chakrabarti-2022`, as printed, is not ε-BDP against adversaries
-who know other records; tests/audit/test_oracle.py shows it. `randomized-response` is the same mechanism with flips that
-are proven. All: docs/theory/prior-art.md.
+who know other records; tests/audit/test_oracle.py shows it. `randomized-response` is the same mechanism with proven
+flip probabilities.
 """
 
 from __future__ import annotations
@@ -36,23 +36,21 @@ __all__ = [
 ]
 
 _ROUNDED = 1e-12
-"""More than rounding can take from a flip probability, relatively: its exponent is at most 700 and carries 2^-53."""
-
+"""An upper bound on the relative rounding error of a flip probability, whose exponent is at most 700."""
 
 _LEAST_TAU = 1e-15
-"""Randomized response with so little τ flips every second bit and says nothing."""
+"""Randomized response with a smaller τ flips half of the bits and carries no information."""
 
 _NO_ERROR = 1e-6
-"""Of a count: an error of less than a millionth of a record counts as none."""
+"""A smaller error of a count, in records, is reported as 0."""
 
 
 @dataclass(frozen=True)
 class PublishedResult:
-    """What a method reaches at one ε: its accuracy, and the τ of its noise.
+    """The result of a method at one ε: its accuracy, and the τ of its noise.
 
-    alpha:  0 if a count is right, to less than a millionth of a record, with probability 1 − β or more. (Where it is
-            exactly right that often, every α above 0 will do and there is no smallest.)
-    tau:    None for chakrabarti-2022, which is not calibrated by way of DP.
+    alpha:  0 if the error of a count is below a millionth of a record with probability at least 1 − β.
+    tau:    None for chakrabarti-2022, which is not calibrated through DP.
     proven: whether the method is proven to leak at most ε.
     """
 
@@ -64,7 +62,7 @@ class PublishedResult:
 
 
 class Published(ABC):
-    """A method beside our theorems: when it applies, its accuracy, and what to know about it.
+    """A published method: when it applies, how accurate it is, and a note about it.
 
     proven:    whether it keeps the promise.
     status:    the same in a few words, for tables and pictures.
@@ -90,7 +88,7 @@ class Published(ABC):
     def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]: ...
 
     def results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
-        """Return what the method reaches at each ε; raises DoesNotApplyError where it does not apply."""
+        """Return the results at each ε; raises DoesNotApplyError if the method does not apply."""
         reason = self.objection(model, query)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
@@ -115,7 +113,7 @@ class LaplaceMethod(Published):
 
 
 class PlainDP(LaplaceMethod):
-    """Laplace noise at τ = ε: what ordinary differential privacy would do."""
+    """Laplace noise at τ = ε, as in ordinary differential privacy."""
 
     name: ClassVar[str] = "plain-dp"
     note: ClassVar[str] = "unprotected: ordinary DP at τ = ε promises nothing about correlated records"
@@ -150,7 +148,7 @@ class Yang2015(LaplaceMethod):
 class _Response(Published):
     """Randomized response on a symmetric, lazy, stationary binary chain, and the count estimated from it.
 
-    The accuracy is for half of the records being 1; its spread hardly depends on that.
+    The accuracy assumes that half of the records are 1; it hardly depends on that.
     """
 
     def refusal(self, model: Model, query: Query) -> str | None:

@@ -7,7 +7,8 @@ each target in one batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 from bayesdp.rounding import down
 
@@ -23,24 +24,37 @@ SMALLEST_SHARE = _SHARES[-1]
 The share is this small because odds ratios go up to the largest float, and the τ may be as small as ε/√odds.
 """
 
+_BELOW = 0.97
+"""How far below a line through 0 the first τ is tried if every start leaks too much: ε is nearly proportional to τ."""
+
+_BEYOND = 1.02
+"""How far beyond such a line, raised to a power, the next τ is tried if every start leaks too little."""
+
+_COARSE = 1e-3
+"""From this tolerance on, evaluations are so slow that a search ends where lines put the root near enough."""
+
 _WIDE = 2.0**32
 """If the ends of a bracket differ by a larger factor, it is halved at their geometric mean."""
 
-_CLOSED_FORM_ULPS = 64
-"""The most floats by which a formula in floating-point arithmetic may exceed its value; it is off by a few at most."""
+_FORMULA_ERROR = 2.0**-40
+"""The most, relatively, by which a formula in floating-point arithmetic may exceed its value."""
 
 
 Evaluate = Callable[[Sequence[float]], list[float]]
 
 
 def stepped_down(tau: float, epsilon: float, evaluate: Evaluate) -> float | None:
-    """Return `tau` or the first of a few floats below it whose evaluated ε is at most `epsilon`; None if none is."""
-    for _ in range(_CLOSED_FORM_ULPS):
-        if tau <= 0:
-            return None
-        if evaluate([tau])[0] <= epsilon:
-            return tau
-        tau = down(tau)
+    """Return `tau`, or one hardly below it, whose evaluated ε is at most `epsilon`; None if there is none that near.
+
+    τ falls by the share by which ε is exceeded, and by twice as much each time that is not enough.
+    """
+    lowered, share = tau, 0.0
+    while lowered > 0 and share < _FORMULA_ERROR:
+        (found,) = evaluate([lowered])
+        if found <= epsilon:
+            return lowered
+        share = max(2 * share, found / epsilon - 1, math.ulp(1.0))
+        lowered = min(tau * (1 - share), down(lowered))
     return None
 
 
@@ -68,6 +82,10 @@ def searched(
 
     least = math.ulp(0.0)
     learn(starts or [max(share * target, least) for share in _SHARES[:4] for target in targets if at_once])
+    for target in targets:
+        lowest = min(known, default=least)
+        if starts and all(epsilon > target for epsilon in known.values()) and math.isfinite(known[lowest]):
+            learn([max(_BELOW * lowest * target / known[lowest], least)])
     for share in _SHARES:
         low = [target for target in targets if all(epsilon > target for epsilon in known.values())]
         learn([tau for target in low if (tau := max(share * target, least)) < min(known, default=math.inf)])
@@ -75,38 +93,80 @@ def searched(
     narrowing: dict[float, _Narrowing] = {}
     for target in targets:
         limit = max(target, LARGEST_TAU)
+        step = _first_step(known, target) if starts else 2.0
         while max(known) < limit and all(epsilon <= target for epsilon in known.values()):
-            learn([min(limit, 2 * max(known))])
+            learn([min(limit, step * max(known))])
+            step = min(step * step, 2.0)  # a step of 1.02 or more, and each time squared
         above = min((tau for tau, epsilon in known.items() if epsilon > target), default=None)
         below = max((tau for tau in known if above is None or tau < above), default=None)
         if above is None or below is None:
             results[target] = below
         else:
-            narrowing[target] = _narrow(below, known[below] - target, above, known[above] - target, tolerance)
+            share = _power_share(below, known[below], above, known[above], target)
+            narrowing[target] = _narrow(below, known[below] - target, above, known[above] - target, tolerance, share)
     excesses: dict[float, float | None] = dict.fromkeys(narrowing)
     while excesses:
-        asked = {}
+        points = {}
         for target, excess in excesses.items():
             try:
-                asked[target] = narrowing[target].send(excess)
+                points[target] = narrowing[target].send(excess)
             except StopIteration as done:
                 results[target] = done.value
-        learn(asked.values())
-        excesses = {target: known[tau] - target for target, tau in asked.items()}
+        learn(points.values())
+        coarse = tuple(points) if tolerance >= _COARSE else ()
+        near = {target: root for target in coarse if (root := _near_enough(known, target, tolerance)) is not None}
+        results |= near
+        excesses = {target: known[tau] - target for target, tau in points.items() if target not in near}
     return [results[target] for target in targets]
+
+
+def _first_step(known: Mapping[float, float], target: float) -> float:
+    """Return the factor by which to raise the largest τ so that its ε probably exceeds the target, at most 4.
+
+    ε often grows more slowly than τ, hence the power.
+    """
+    largest = max(known)
+    missing = target / known[largest] if known[largest] > 0 else math.inf
+    return min(_BEYOND * math.pow(missing, 1.5), 4.0)
+
+
+def _power_share(below: float, epsilon_below: float, above: float, epsilon_above: float, target: float) -> float:
+    """Return where between `above` (0) and `below` (1) a power of τ through both ends reaches the target."""
+    if not 0 < epsilon_below < target < epsilon_above < math.inf:
+        return (epsilon_above - target) / (epsilon_above - epsilon_below)
+    power = math.log(target / epsilon_below) / math.log(epsilon_above / epsilon_below)
+    root = math.exp(math.log(below) + power * (math.log(above) - math.log(below)))
+    return (above - root) / (above - below)
+
+
+def _near_enough(known: Mapping[float, float], target: float, tolerance: float) -> float | None:
+    """Return the largest τ known to keep the target if both lines through its neighbours put the root that near.
+
+    If ε is concave or convex around the root, it is.
+    """
+    ascending = sorted(known)
+    number = bisect_right(ascending, target, key=known.__getitem__) - 1
+    if not 0 < number < len(ascending) - 1:
+        return None
+    lower, tau, higher = ascending[number - 1 : number + 2]
+    rises = (known[tau] - known[lower]) / (tau - lower), (known[higher] - known[tau]) / (higher - tau)
+    return tau if 0 <= target - known[tau] <= tolerance * tau * min(rises) else None
 
 
 _Narrowing = Generator[float, float | None, float]
 
 
-def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
+def _narrow(
+    below: float, excess_below: float, above: float, excess_above: float, tolerance: float, share: float
+) -> _Narrowing:
     """Narrow a bracket around the root of an excess ε(τ) − target by Chandrupatla's method; return its lower end.
+
+    share: where to look first, from `above` (0) to `below` (1).
 
     Geometric means narrow a wide bracket first. The generator yields the τ to evaluate next and is sent its excess. The
     lower end was evaluated, and its excess is not positive.
     """
     newest, f_newest, other, f_other = above, excess_above, below, excess_below
-    share = excess_above / (excess_above - excess_below)
     while True:
         low, high = min(newest, other), max(newest, other)
         least = tolerance * low / (high - low)
@@ -115,9 +175,8 @@ def _narrow(below: float, excess_below: float, above: float, excess_above: float
         if high > _WIDE * low:
             point = math.sqrt(low) * math.sqrt(high)
         else:
-            point = newest + min(max(share, least), 1 - least) * (other - newest)
-        if not low < point < high:
-            point = math.nextafter(low, math.inf)
+            point = newest + min(max(share, least), 1 - least) * (other - newest) - tolerance / 4 * low
+        point = min(max(point, math.nextafter(low, math.inf)), math.nextafter(high, 0.0))
         excess = yield point
         assert excess is not None
         if (excess > 0) == (f_newest > 0):

@@ -19,8 +19,7 @@ from bayesdp.cli.app import app
 from bayesdp.cli.completion import check_shell
 from bayesdp.cli.fitting import naming
 from bayesdp.cli.native import without_reports
-from bayesdp.cli.suggestion import nearest
-from bayesdp.cli.wording import options_of, worded
+from bayesdp.cli.wording import nearest, options_of, worded
 from bayesdp.errors import BayesDPError, BudgetError
 
 __all__ = ["main", "run"]
@@ -42,18 +41,18 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments` and return its exit status."""
-    asked = list(arguments)
-    with naming(asked):
+    given = list(arguments)
+    with naming(given):
         root = typer.main.get_command(app)
-    words, command = _chosen(root, asked)
-    if asked == words and hasattr(command, "commands"):
-        asked.append("--help")
+    words, command = _chosen(root, given)
+    if given == words and hasattr(command, "commands"):
+        given.append("--help")
     try:
-        check_shell(asked)
-        status = root.main(asked, prog_name="bayesdp", standalone_mode=False)
+        check_shell(given)
+        status = root.main(given, prog_name="bayesdp", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        usage = _usage(error, command, asked[len(words) :])
+        usage = _usage(error, command, given[len(words) :])
         return _refused(f"{usage} ({' '.join(['bayesdp', *words])} --help shows how)")
     except BayesDPError as error:
         status = NO_BUDGET if isinstance(error, BudgetError) else WRONG_INPUT

@@ -17,8 +17,8 @@ def advised(data: str | LazyTable, question: Question | None, *, state: str | No
     """Advise on a file; the query is about the states of `state`, or else about a column of numbers."""
     from bayesdp.advice.advise import advise
 
-    asked = None if question is None else question.under(_described(data, state))
-    return advise(data, asked, state=state, **chosen)
+    query = None if question is None else question.under(_described(data, state))
+    return advise(data, query, state=state, **chosen)
 
 
 def _described(data: str | LazyTable, state: str | None) -> Model:

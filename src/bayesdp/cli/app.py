@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ from bayesdp._support.validation import escaped
 from bayesdp.cli import completion, fitting, options
 from bayesdp.cli.budget import budget_app
 from bayesdp.cli.parameters import (
+    Accept,
     AsJson,
     Beta,
     BudgetDelta,
@@ -22,16 +25,21 @@ from bayesdp.cli.parameters import (
     Dataset,
     Delta,
     Engine,
+    FirstBudget,
     Growing,
     LedgerUrl,
     Master,
     Missing,
+    ModelOption,
     ModelPath,
+    MoreLeakage,
     Neighbours,
     Noise,
     Plot,
     Public,
+    Responsible,
     Separate,
+    Share,
     TheoremName,
     text_of,
 )
@@ -99,10 +107,12 @@ def leakage(
 
     options.picture(plot, [model])
     assumed = options.model(model)
-    asked = question.under(assumed)
+    query = question.under(assumed)
     one = options.adversary(target, known)
     losses: dict[str, Any] = options.numbers_given({"--tau": tau, "--delta": delta, "--rho": rho})
-    leaked = leak(assumed, asked, **losses, **options.given(neighbours=neighbours, theorem=theorem), **one)
+    if query.made_elsewhere and tau is not None and delta is None:
+        neighbours = options.neighbours(neighbours)
+    leaked = leak(assumed, query, **losses, **options.given(neighbours=neighbours, theorem=theorem), **one)
     if plot is not None:
         leaked.plot(plot)
     _print(leaked, as_json)
@@ -137,7 +147,7 @@ def calibrate(
 
     options.picture(plot, [model])
     assumed = options.model(model)
-    asked = question.under(assumed)
+    query = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
@@ -145,7 +155,7 @@ def calibrate(
     target |= options.numbers_given({"--delta": delta}) | options.given(
         noise=noise, neighbours=neighbours, theorem=theorem
     )
-    chosen = choose(assumed, asked, **target, beta=options.number("--beta", beta))
+    chosen = choose(assumed, query, **target, beta=options.number("--beta", beta))
     if plot is not None:
         chosen.plot(plot)
     _print(chosen, as_json)
@@ -165,6 +175,7 @@ def compare(
     count: Annotated[
         str | None, typer.Option(metavar="K", help="The number of queries like this one that share each ε.")
     ] = None,
+    neighbours: Neighbours = None,
     theorem: TheoremName = None,
     plot: Plot = None,
     as_json: AsJson = False,
@@ -174,11 +185,12 @@ def compare(
 
     options.picture(plot, [model])
     assumed = options.model(model)
-    asked = question.under(assumed)
+    query = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
-    more: dict[str, Any] = options.numbers_given({"--delta": delta}) | options.given(noise=noise, theorem=theorem)
+    more: dict[str, Any] = options.numbers_given({"--delta": delta})
+    more |= options.given(noise=noise, neighbours=neighbours, theorem=theorem)
     more |= {} if count is None else {"count": options.natural("--count", count)}
-    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta), **more)
+    comparison = all_theorems(assumed, query, epsilons=epsilons, beta=options.number("--beta", beta), **more)
     if plot is not None:
         comparison.plot(plot)
     print(text_of(comparison, as_json))
@@ -198,6 +210,7 @@ def audit(
         str | None, typer.Option(metavar="ρ", help="Audit a release with Gaussian noise of this zCDP, with --delta.")
     ] = None,
     noise: Noise = None,
+    neighbours: Neighbours = None,
     runs: Annotated[str, typer.Option(metavar="N", help="The number of simulated attacks and releases.")] = "20000",
     confidence: Annotated[
         str, typer.Option(metavar="SHARE", help="The confidence of the intervals and the lower bound.")
@@ -213,14 +226,17 @@ def audit(
 
     options.picture(plot, [model])
     assumed = options.model(model)
-    asked = question.under(assumed)
+    query = question.under(assumed)
     losses: dict[str, Any] = options.numbers_given({"--delta": delta, "--rho": rho}) | options.given(noise=noise)
     if losses:
         losses |= options.numbers_given({"--tau": tau, "--epsilon": epsilon})
     else:
         losses = options.one_of("--tau", tau, "--epsilon", epsilon)
+    if query.made_elsewhere and tau is not None:
+        neighbours = options.neighbours(neighbours)
+    losses |= options.given(neighbours=neighbours)
     times = options.natural("--runs", runs, least=100)
-    report = audited(assumed, asked, **losses, runs=times, confidence=options.number("--confidence", confidence))
+    report = audited(assumed, query, **losses, runs=times, confidence=options.number("--confidence", confidence))
     if plot is not None:
         report.plot(plot)
     print(text_of(report, as_json))
@@ -248,7 +264,11 @@ def fit(
     ] = None,
     odds_ceiling: Annotated[
         str | None,
-        typer.Option(metavar="θ", help="An upper bound on the odds ratio, used until the fit finds a smaller one."),
+        typer.Option(
+            metavar="θ",
+            help="An upper bound on the odds ratio, used until the fit finds a smaller one; of a series, one for each "
+            "distance: 50,5,5.",
+        ),
     ] = None,
     states: Annotated[
         str | None,
@@ -270,15 +290,18 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="The data set to charge.", autocompletion=completion.datasets),
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
-    ] = None,
+    budget: FirstBudget = None,
     ledger: LedgerUrl = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The person responsible, recorded in the ledger.")
-    ] = None,
+    by: Responsible = None,
     separate_because: Separate = None,
     public: Public = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Fit privately even if the noise would most likely hide the result.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the expected result and the cost of a private fit, and charge nothing."),
+    ] = False,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -289,6 +312,7 @@ def fit(
     With --private-tau, the fit is a release: the ledger is charged, and the guarantee covers the fit.
     """
     from bayesdp._support.documents import write
+    from bayesdp.session.private_fit_preview import FitPreview
 
     if output is not None:
         refuse_overwriting(output, options.files(data))
@@ -307,10 +331,15 @@ def fit(
         by,
         separate_because,
         public,
+        anyway or None,
+        dry_run or None,
     )
     private = bool(privately)
     with options.table(data, engine, master) as table:
         learnt = privately.fitted(table, model, chosen) if private else None
+        if isinstance(learnt, FitPreview):
+            print(text_of(learnt, as_json))
+            return
         fitted: Model = fitting.fitted(table, model, chosen) if learnt is None else learnt.model
     if learnt is not None:
         text = f"{learnt}\n"
@@ -367,6 +396,35 @@ def diagnose(
     print(text_of(diagnosis, True) if as_json else escaped(f"{diagnosis}\n\nThe diagnosis was stored in {place}."))
 
 
+@app.command(short_help="State what a session would refuse about a table, to those who may see its records.")
+@QueryOptions
+def check(
+    data: Data,
+    model: ModelOption,
+    question: Question | None,
+    missing: Missing = None,
+    public: Public = None,
+    engine: Engine = "polars",
+    master: Master = None,
+    as_json: AsJson = False,
+) -> None:
+    """State, in detail, what a session would refuse about a table under a model, and about a question, if any.
+
+    The message may contain values of records: it is for people who may see the data. Nothing is released or charged.
+    """
+    from bayesdp.session.prepare import check_table
+
+    assumed = options.model(model)
+    queries = () if question is None else (question.under(assumed),)
+    reported: dict[str, Any] = {"missing": missing, "public": options.columns("--public", public) or None}
+    with options.table(data, engine, master) as table, warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        check_table(table, assumed, queries, **reported)
+    for each in noted:
+        print(f"note: {each.message}", file=sys.stderr)
+    print(json.dumps({"kind": "check", "schema": 1, "accepted": True}) if as_json else "A session accepts this table.")
+
+
 @app.command(short_help="List the models that a table does not contradict, and the error of each.")
 @QueryOptions
 def advise(
@@ -395,12 +453,12 @@ def advise(
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Public columns, or hour, weekday or month: odds are estimated for each of their values.",
+            help="Public columns, or hour, weekday or month: odds or means are estimated for each of their values.",
         ),
     ] = None,
     group: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B", help="For a column of numbers: the columns that identify a group."),
+        typer.Option(metavar="A,B", help="The columns that identify a group, such as a household."),
     ] = None,
     role: Annotated[
         str | None, typer.Option(metavar="NAME", help="For a column of numbers: the column of roles in a group.")
@@ -412,6 +470,7 @@ def advise(
         str, typer.Option(metavar="NAME", help='What a record is, such as "5-minute interval".')
     ] = "record",
     epsilon: Annotated[str, typer.Option(metavar="ε", help="The leakage at which errors are compared.")] = "1",
+    delta: Delta = None,
     beta: Beta = "0.05",
     credibility: Annotated[
         str, typer.Option(metavar="SHARE", help="The share of the posterior for which the guarantee holds.")
@@ -435,6 +494,7 @@ def advise(
     chosen |= {"state": state, "step": step, "role": role, "order_by_text": order_by_text}
     numbers = {"epsilon": epsilon, "beta": beta, "credibility": credibility}
     chosen |= {name: options.number(f"--{name}", text) for name, text in numbers.items()}
+    chosen |= options.numbers_given({"--delta": delta})
     with options.table(data, engine, master) as table:
         advice = advising.advised(table, question, missing=missing, record=record, **chosen)
     if plot is not None:
@@ -451,7 +511,7 @@ def explore(
     port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0 chooses a free one.")] = "0",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Serve a local page. It makes no release, shows no record, and makes no connection to other machines."""
+    """Serve a local page. It releases nothing before you sign, shows no record, and connects to no other machine."""
     import webbrowser
 
     from bayesdp.explorer.serve import explore as serve
@@ -468,36 +528,22 @@ def explore(
 @QueryOptions
 def release(
     data: Data,
-    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    model: ModelOption,
     question: Question,
     dataset: Dataset,
     ledger: LedgerUrl = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The additional leakage allowed.")] = None,
+    epsilon: MoreLeakage = None,
     alpha: Annotated[
         str | None, typer.Option(metavar="α", help="The largest error allowed, instead of --epsilon.")
     ] = None,
     beta: Beta = "0.05",
-    share: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Or which share of the limit it takes, if the account has a delta: 0.01."),
-    ] = None,
-    noise: Annotated[
-        str | None, typer.Option(metavar="KIND", help="laplace or gaussian; by default whichever errs less.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
-    ] = None,
+    share: Share = None,
+    noise: Noise = None,
+    budget: FirstBudget = None,
     budget_delta: BudgetDelta = None,
     missing: Missing = None,
-    accept_violated: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REASON", help="Release, for this reason, although the diagnosis of the model is 'violated'."
-        ),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The person responsible, recorded in the answer.")
-    ] = None,
+    accept_violated: Accept = None,
+    by: Responsible = None,
     separate_because: Separate = None,
     credibility: Credibility = None,
     growing: Growing = False,
@@ -505,6 +551,7 @@ def release(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the cost of the release without releasing or charging anything.")
     ] = False,
+    plot: Plot = None,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -512,14 +559,20 @@ def release(
     """Answer a question with noise, and charge the ledger for it."""
     from bayesdp.cli import releasing
 
+    place = options.ledger(ledger)
+    options.released_picture(plot, [*options.files(data), model, place], dry_run)
     assumed = options.model(model)
-    asked = question.under(assumed)
+    query = question.under(assumed)
+    several = any(len(query.listed.get(by, ())) != 1 for by in query.by_columns)
+    if plot is not None:
+        from bayesdp.plotting.answers import check_drawable
+
+        check_drawable(query, query.by_columns if several else ())
     target: dict[str, Any] = {"share": options.positive("--share", share)} if share is not None else {}
     if share is None or epsilon is not None or alpha is not None:
         target |= options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"beta": options.number("--beta", beta)} | ({} if noise is None else {"noise": noise})
     limit = None if budget is None else options.positive("--budget", budget)
-    place = options.ledger(ledger)
     reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
     reported |= {"public": options.columns("--public", public)}
     reported |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
@@ -529,11 +582,84 @@ def release(
         releasing.session(table, assumed, place, dataset, limit, **reported) as opened,
     ):
         if dry_run:
-            print(text_of(opened.preview(asked, **target), as_json))
-        elif len(asked.parts) > 1:
-            print(text_of(opened.release_by(asked, **target), as_json))
+            print(text_of(opened.preview(query, **target), as_json))
+        elif several:
+            answers = opened.release_by(query, **target)
+            if plot is not None:
+                answers.plot(plot)
+            print(text_of(answers, as_json))
         else:
-            print(text_of(opened.release(asked, **target), as_json))
+            print(text_of(opened.release(query, **target), as_json))
+
+
+@app.command(short_help="Release running totals: every hour, day, week or month, charged once.")
+@QueryOptions
+def running(
+    data: Data,
+    model: ModelOption,
+    question: Question,
+    dataset: Dataset,
+    every: Annotated[
+        str,
+        typer.Option(
+            metavar="PERIOD", help="hour, day, week or month; or a number of units of an order of whole numbers."
+        ),
+    ],
+    horizon: Annotated[
+        str | None, typer.Option(metavar="N", help="The number of periods; unlimited by default.")
+    ] = None,
+    ledger: LedgerUrl = None,
+    epsilon: MoreLeakage = None,
+    beta: Beta = "0.05",
+    share: Share = None,
+    noise: Noise = None,
+    budget: FirstBudget = None,
+    budget_delta: BudgetDelta = None,
+    missing: Missing = None,
+    accept_violated: Accept = None,
+    by: Responsible = None,
+    separate_because: Separate = None,
+    credibility: Credibility = None,
+    growing: Growing = False,
+    public: Public = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the cost and the errors without releasing or charging anything.")
+    ] = False,
+    plot: Plot = None,
+    engine: Engine = "polars",
+    master: Master = None,
+    as_json: AsJson = False,
+) -> None:
+    """Release the totals so far, period after period, and charge the ledger once, when the stream starts.
+
+    Run it again when the table has grown: the same query, period, horizon and ε continue the stream. A period is
+    complete once the table has a record after it.
+    """
+    from bayesdp.cli import releasing
+
+    place = options.ledger(ledger)
+    options.released_picture(plot, [*options.files(data), model, place], dry_run)
+    assumed = options.model(model)
+    query = question.under(assumed)
+    stream: dict[str, Any] = {"every": options.period(every)}
+    stream |= {} if horizon is None else {"horizon": options.natural("--horizon", horizon)}
+    stream |= options.numbers_given({"--epsilon": epsilon, "--share": share})
+    stream |= {"beta": options.number("--beta", beta)} | ({} if noise is None else {"noise": noise})
+    limit = None if budget is None else options.positive("--budget", budget)
+    reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
+    reported |= {"public": options.columns("--public", public), "separate_because": separate_because}
+    reported |= {"credibility": options.credibility(credibility)} | options.promised(budget_delta)
+    with (
+        options.table(data, engine, master) as table,
+        releasing.session(table, assumed, place, dataset, limit, **reported) as opened,
+    ):
+        if dry_run:
+            print(text_of(opened.preview_running(query, **stream), as_json))
+            return
+        totals = opened.running(query, **stream)
+    if plot is not None:
+        totals.plot(plot)
+    print(text_of(totals, as_json))
 
 
 @app.command(short_help="Print a statement about a release for a data-protection officer.")
@@ -592,6 +718,9 @@ def reproduce(
         str, typer.Option(metavar="N", help="The number of simulated releases for each ε and mechanism.")
     ] = "1000",
     seed: Annotated[str, typer.Option(metavar="N", help="The seed of the random numbers.")] = "0",
+    extra: Annotated[
+        bool, typer.Option("--extra", help="Also draw variants that the authors' scripts contain and the paper omits.")
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the names.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -605,8 +734,10 @@ def reproduce(
         return
     number, start = options.natural("--runs", runs), options.natural("--seed", seed, least=0)
     place = None if data is None else options.folder("--data", data)
-    reproduction = experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start)
+    reproduction = experiments.reproduce(names or (), out=out, data=place, extra=extra, runs=number, seed=start)
     print(text_of(reproduction, as_json))
+    if reproduction.absent:
+        print(f"note: {escaped(reproduction.twins_used)}", file=sys.stderr)
     if reproduction.failures:
         reasons = "; ".join(f"{name}: {why}" for name, why in reproduction.failures.items())
         from bayesdp.errors import InvalidInputError

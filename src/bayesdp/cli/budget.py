@@ -9,19 +9,23 @@ import typer
 from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.parameters import (
+    Accept,
     AsJson,
     BudgetDelta,
     Credibility,
     Data,
     Dataset,
     Engine,
+    FirstBudget,
     Growing,
     LedgerUrl,
     Master,
     Missing,
+    ModelOption,
     NewBudget,
     Plot,
     Public,
+    Responsible,
     Separate,
     SomeDataset,
     text_of,
@@ -37,7 +41,7 @@ budget_app = typer.Typer(
 @budget_app.command("open")
 def open_account(
     data: Data,
-    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    model: ModelOption,
     dataset: Dataset,
     budget: Annotated[str, typer.Option(metavar="ε", help="The budget: the largest total leakage allowed.")],
     budget_delta: BudgetDelta = None,
@@ -67,41 +71,49 @@ def open_account(
 @budget_app.command("record", short_help="Charge a release that is made elsewhere.")
 def record_release(
     data: Data,
-    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    model: ModelOption,
     dataset: Dataset,
     what: Annotated[str, typer.Option(metavar="TEXT", help="A description of the release, recorded in the ledger.")],
     tau: Annotated[
         str | None, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")
     ] = None,
     delta: Annotated[
-        str | None, typer.Option(metavar="δ", help="Its delta, beside --tau; the account must have a delta, too.")
+        str | None, typer.Option(metavar="δ", help="Its delta, with --tau; the account must have a delta, too.")
     ] = None,
     rho: Annotated[
-        str | None, typer.Option(metavar="ρ", help="Or its zCDP, if the account has a delta: that of Gaussian noise.")
+        str | None,
+        typer.Option(
+            metavar="ρ",
+            help="Its zCDP, instead of --tau, such as that of Gaussian noise; the account must have a delta.",
+        ),
     ] = None,
     neighbours: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="What that is about: replace, or add-remove a record, which counts more."),
+        typer.Option(
+            metavar="KIND",
+            help="The neighbouring data sets of τ, δ and ρ: replace, or add-remove, which is charged more.",
+        ),
     ] = None,
     published: Annotated[
         bool,
         typer.Option("--published", help="Charge a release that is already public, even if it exceeds the budget."),
     ] = False,
-    ledger: LedgerUrl = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set, required when its account is opened.")
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The release reads no record before this value of the first order column."),
     ] = None,
-    budget_delta: BudgetDelta = None,
-    missing: Missing = None,
-    accept_violated: Annotated[
+    until: Annotated[
         str | None,
         typer.Option(
-            metavar="REASON", help="Record, for this reason, although the diagnosis of the model is 'violated'."
+            metavar="TIME", help="The release reads only records before this value of the first order column."
         ),
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The person responsible, recorded in the ledger.")
-    ] = None,
+    ledger: LedgerUrl = None,
+    budget: FirstBudget = None,
+    budget_delta: BudgetDelta = None,
+    missing: Missing = None,
+    accept_violated: Accept = None,
+    by: Responsible = None,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -112,6 +124,8 @@ def record_release(
     assumed = options.model(model)
     limit = None if budget is None else options.positive("--budget", budget)
     release = releasing.made_elsewhere(tau, delta, rho, neighbours) | {"what": what, "published": published}
+    ends = {name: end for name, end in (("since", since), ("until", until)) if end is not None}
+    release |= {"window": ends or None}
     reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
     reported |= options.promised(budget_delta)
     with (
@@ -179,6 +193,30 @@ def name_public(
 
     named = options.columns("--columns", columns)
     print(text_of(releasing.named_public(options.ledger(ledger), dataset, named, reason), as_json))
+
+
+@budget_app.command(short_help="Let the table of an account grow, for a recorded reason.")
+def grow(
+    data: Data,
+    model: ModelOption,
+    dataset: Dataset,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, recorded in the ledger.")],
+    ledger: LedgerUrl = None,
+    engine: Engine = "polars",
+    master: Master = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let the table of an account grow that was opened without --growing.
+
+    DATA is the table as it was, or with new rows after the old ones. The command compares what the account knows of the
+    old rows, converts what was released under the model of any length, and cannot be undone. Only the data holder can
+    decide this.
+    """
+    from bayesdp.cli import releasing
+
+    assumed = options.model(model)
+    with options.table(data, engine, master) as table:
+        print(text_of(releasing.grown(table, assumed, options.ledger(ledger), dataset, reason), as_json))
 
 
 @budget_app.command("allow-checks", short_help="Allow more checks of a table, for a recorded reason.")

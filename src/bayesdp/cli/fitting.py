@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bayesdp.frames.source import LazyTable, Missing
     from bayesdp.models import FitOption, Model
     from bayesdp.session.private_fit import Fit
+    from bayesdp.session.private_fit_preview import FitPreview
 
 __all__ = ["OfferingModelOptions", "Privately", "diagnosis", "fitted", "naming"]
 
@@ -135,6 +136,8 @@ class Privately:
     by: str | None
     separate_because: str | None
     public: list[str] | None
+    anyway: bool | None
+    dry_run: bool | None
 
     def __bool__(self) -> bool:
         """Whether --private-tau is given; without it, the other options are an error."""
@@ -143,8 +146,8 @@ class Privately:
             raise InvalidInputError(f"{named[0]} goes with --private-tau, a fit that is a release")
         return self.tau is not None
 
-    def fitted(self, data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Fit:
-        """Fit the model by a release that is charged to the ledger."""
+    def fitted(self, data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Fit | FitPreview:
+        """Fit the model by a release that is charged to the ledger, or preview its result and cost."""
         from bayesdp.cli import releasing
 
         given = _options_given(kind, {**chosen, "credibility": None})
@@ -170,7 +173,9 @@ class Privately:
         reported |= {"public": options.columns("--public", self.public)}
         place, model = options.ledger(self.ledger), opened(self, given)
         with releasing.session(data, model, place, self.dataset, budget, **reported) as session:
-            return session.fit(**specified)
+            if self.dry_run:
+                return session.preview_fit(**specified)
+            return session.fit(**specified, anyway=bool(self.anyway))
 
 
 def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:
@@ -187,6 +192,21 @@ def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:
     return chain.located(**given)
 
 
+def _odds_series(reported: Privately, given: dict[str, Any]) -> Model:
+    """Return the series from which a private fit starts: with its ceilings, its states and its columns."""
+    from bayesdp.cli.query_options import values_named
+    from bayesdp.models import OddsSeries
+
+    ceiling = [options.number("--odds-ceiling", text) for text in (reported.odds_ceiling or "").split(",")]
+    if given.pop("reach", str(len(ceiling))) != str(len(ceiling)):
+        raise InvalidInputError(
+            "--odds-ceiling gives the largest odds ratio for each distance, and so the reach; leave --reach out"
+        )
+    unordered = OddsSeries(ceiling, record=given.pop("record", "record"))
+    states = (False, True) if reported.states is None else values_named(reported.states, unordered)
+    return replace(unordered, states=states, additive=bool(given.pop("additive", False))).located(**given)
+
+
 def _normal_groups(reported: Privately, given: dict[str, Any]) -> Model:
     """Return the groups from which a private fit starts: with the ceiling, the largest size and their columns."""
     from bayesdp.models import GaussianGroups
@@ -201,6 +221,7 @@ def _normal_groups(reported: Privately, given: dict[str, Any]) -> Model:
 
 _LEARNERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Callable[[Privately, dict[str, Any]], Model]]] = {
     "odds-chain": (("odds_ceiling",), ("correlation_ceiling", "size", "bounds"), _odds_chain),
+    "odds-series": (("odds_ceiling",), ("correlation_ceiling", "size", "bounds"), _odds_series),
     "gaussian": (("size", "bounds"), ("odds_ceiling", "states"), _normal_groups),
 }
 """The models with a private fit: the options each requires, those it refuses, and the model it starts from."""
@@ -222,7 +243,8 @@ def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
         needed = listed(option.flag for option in declared.values() if option.required)
         examples = ((option.flag, option.example) for option in declared.values() if option.example is not None)
         such = " ".join(f"{flag} {shlex.quote(example)}" for flag, example in examples)
-        raise InvalidInputError(f"a {kind} model needs {needed}" + (f", such as {such}" if such else ""))
+        article = "an" if kind[0] in "aeio" else "a"
+        raise InvalidInputError(f"{article} {kind} model needs {needed}" + (f", such as {such}" if such else ""))
     return {name: _read(option, chosen[name]) for name, option in declared.items() if _given(option, chosen[name])}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = [
     "picture",
     "positive",
     "promised",
+    "released_picture",
     "split",
     "table",
     "whole",
@@ -95,6 +97,16 @@ def picture(path: str | None, inputs: Sequence[str]) -> None:
 
         refuse_overwriting(path, inputs)
         check_place(path)
+
+
+def released_picture(path: str | None, inputs: Sequence[str | Path], dry_run: bool) -> None:
+    """Refuse a plot of a release as `picture` does, and one of a release that is not made.
+
+    inputs: the files that are read; a ledger among them may be the URL of its file.
+    """
+    if path is not None and dry_run:
+        raise InvalidInputError("--plot draws what is released, and --dry-run releases nothing; give one of them")
+    picture(path, [str(place).removeprefix("sqlite:///") for place in inputs])
 
 
 def number(option: str, text: str) -> float:
@@ -160,6 +172,17 @@ def given(**texts: str | None) -> dict[str, Any]:
     return {name: text for name, text in texts.items() if text is not None}
 
 
+def neighbours(kind: str | None) -> str:
+    """Return the neighbours of a τ that was made elsewhere; a note on stderr if "replace" is taken without a word."""
+    if kind is None:
+        print(
+            "note: --tau is taken to be about replacing a record; most libraries add or remove one: "
+            "--neighbours add-remove",
+            file=sys.stderr,
+        )
+    return kind or "replace"
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -179,6 +202,11 @@ def whole(option: str, text: str) -> int:
 def natural(option: str, text: str, least: int = 1) -> int:
     """Read one whole number of at least `least`."""
     return at_least(option, whole(option, text), least=least)
+
+
+def period(text: str) -> str | int:
+    """Read the length of a period: a number of units of the order, or the name of a period of the calendar."""
+    return int(text) if text.isascii() and text.isdecimal() else text
 
 
 def adversary(target: str | None, known: str | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bayesdp._support.documents import Document
 
 __all__ = [
+    "Accept",
     "AsJson",
     "Beta",
     "BudgetDelta",
@@ -21,23 +22,29 @@ __all__ = [
     "Dataset",
     "Delta",
     "Engine",
+    "FirstBudget",
     "Growing",
     "LedgerUrl",
     "Master",
     "Missing",
+    "ModelOption",
     "ModelPath",
+    "MoreLeakage",
     "Neighbours",
     "NewBudget",
     "Noise",
     "Plot",
     "Public",
+    "Responsible",
     "Separate",
+    "Share",
     "SomeDataset",
     "TheoremName",
     "text_of",
 ]
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
+ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL.json", help="The correlation model, a JSON file.")]
 Data = Annotated[
     str,
     typer.Argument(
@@ -92,6 +99,10 @@ Public = Annotated[
         help="The public columns, declared by the data holder when the account is opened.",
     ),
 ]
+FirstBudget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="ε", help="The budget of the data set, required when its account is opened."),
+]
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 Missing = Annotated[
     str | None,
@@ -107,8 +118,28 @@ Credibility = Annotated[
 BudgetDelta = Annotated[
     str | None,
     typer.Option(
-        metavar="δ", help="The delta of an account that promises (epsilon, delta), fixed when it is opened: 1e-6."
+        metavar="δ",
+        help="The delta of an account that promises (epsilon, delta), fixed when it is opened, such as 1e-6.",
     ),
+]
+MoreLeakage = Annotated[str | None, typer.Option("--epsilon", metavar="ε", help="The additional leakage allowed.")]
+Share = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="The share of the limit to take, instead of --epsilon, such as 0.01; the account must have a delta.",
+    ),
+]
+Accept = Annotated[
+    str | None,
+    typer.Option(
+        "--accept-violated",
+        metavar="REASON",
+        help="Continue, for this reason, although the diagnosis of the model is 'violated'.",
+    ),
+]
+Responsible = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="The person responsible, recorded in the ledger.")
 ]
 Delta = Annotated[str | None, typer.Option(metavar="δ", help="The δ of an (ε, δ) guarantee.")]
 Noise = Annotated[

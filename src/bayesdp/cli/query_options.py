@@ -17,11 +17,12 @@ from bayesdp._support.words import listed
 from bayesdp.cli import completion, options
 from bayesdp.errors import QueryError
 from bayesdp.queries import Count, Query, query_from_dict
+from bayesdp.queries.windows import CLOCKS
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
 
-__all__ = ["QueryOptions", "Question", "values_named"]
+__all__ = ["QueryOptions", "Question", "end_named", "values_named"]
 
 _RESERVED = {"help", "json"}
 """Options that some commands have under other names."""
@@ -45,38 +46,48 @@ class Question:
     public_filter: bool
     size: int | None
     own: Mapping[str, Scalar | None]
-    by_column: str | None = None
-    by_cells: list[str] | None = None
+    by_column: list[str] | None = None
+    by_cells: list[str] | dict[str, Any] | None = None
+    since: Scalar | None = None
+    until: Scalar | None = None
 
     def under(self, model: Model) -> Query:
         """Return the query; QueryError for options that its kind does not use."""
         kinds = Query.kinds()
         if self.kind not in kinds:
             raise QueryError(f"--query must be one of {', '.join(kinds)}, not {brief(self.kind)}")
-        asked = kinds[self.kind]
+        query_type = kinds[self.kind]
         given = {"bounds": self.bounds, "states": self.states, "size": self.size, **self.own}
         for name, value in given.items():
-            if value is not None and name not in _options(asked):
+            if value is not None and name not in _options(query_type):
                 takers = [kind for kind, other in kinds.items() if name in _options(other)]
                 raise QueryError(f"{_flag(name)} goes with {listed(takers)}, not with {self.kind}")
-        if "bounds" in _options(asked) and self.bounds is None:
+        if "bounds" in _options(query_type) and self.bounds is None:
             raise QueryError(f"a {self.kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
         entries: dict[str, Any] = {"column": self.column, "where": self.where, "public_filter": self.public_filter}
-        if (self.by_column is None) != (self.by_cells is None):
-            raise QueryError("--by-column NAME and --by-cells A,B go together: a public column, and some of its values")
-        if self.by_column is not None:
-            entries |= {"by": self.by_column, "by_cells": self.by_cells}
+        clocks = self.by_column is not None and set(self.by_column) <= {*CLOCKS, *self._cells_by_name}
+        if (self.by_column is None) != (self.by_cells is None) and not clocks:
+            raise QueryError(
+                "--by-column NAME and --by-cells A,B go together: a public column, and some of its values; only "
+                f"{listed(CLOCKS)} need no values"
+            )
+        divided = {"by": self.by_column, "by_cells": self.by_cells, "since": self.since, "until": self.until}
+        entries |= {name: value for name, value in divided.items() if value is not None}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
-        if "states" in _options(asked) and not self._condition_alone(asked, model):
-            entries |= asked.entries_for(
-                _implied(asked, model) if self.states is None else values_named(self.states, model)
+        if "states" in _options(query_type) and not self._condition_alone(query_type, model):
+            entries |= query_type.entries_for(
+                _implied(query_type, model) if self.states is None else values_named(self.states, model)
             )
         return query_from_dict({"query": self.kind, **entries})
 
-    def _condition_alone(self, asked: type[Query], model: Model) -> bool:
+    @property
+    def _cells_by_name(self) -> dict[str, Any]:
+        return self.by_cells if isinstance(self.by_cells, dict) else {}
+
+    def _condition_alone(self, query_type: type[Query], model: Model) -> bool:
         """Whether --where alone determines what is counted: no value is given, and the model has no states."""
         named = self.column is not None or self.states is not None or bool(model.states)
-        return issubclass(asked, Count) and self.where is not None and not named
+        return issubclass(query_type, Count) and self.where is not None and not named
 
 
 class QueryOptions:
@@ -165,15 +176,31 @@ def _common(optional: bool = False) -> tuple[Parameter, ...]:
         _option(
             "by_column",
             _TEXT,
-            metavar="NAME",
-            help="A public column, constant within each chain or group: answer once for each of its values.",
+            metavar="NAME,…",
+            help="Public columns or clocks of the order (hour, weekday, date, week, month): one answer for each value.",
+            callback=_read(options.split),
         ),
         _option(
             "by_cells",
             _TEXT,
             metavar="A,B",
-            help="The values of --by-column to answer for, from a public list.",
-            callback=_read(options.split),
+            help="The values of --by-column, from a public list; of several columns as JSON: "
+            '{"zone": [1, 2]}. Clocks need none.',
+            callback=_read(_cells),
+        ),
+        _option(
+            "since",
+            _TEXT,
+            metavar="FIRST",
+            help="Only records from this value of the first order column on, such as 2012-10-01.",
+            callback=_read(_end),
+        ),
+        _option(
+            "until",
+            _TEXT,
+            metavar="END",
+            help="Only records before this value of the first order column.",
+            callback=_read(_end),
         ),
     )
 
@@ -245,6 +272,27 @@ def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
         return next(iter(alike.values()))
     plain = _json(text)
     return plain if not states and is_scalar(plain) else value
+
+
+def _cells(option: str, text: str) -> list[str] | dict[str, Any]:
+    """Parse the values of a column, or a JSON object of those of several."""
+    named = _json(text)
+    return named if isinstance(named, dict) else options.split(option, text)
+
+
+def _end(option: str, text: str) -> Scalar:
+    """Parse an end of the order."""
+    return end_named(text)
+
+
+def end_named(text: str) -> Scalar:
+    """Return an end of the order that was typed: a number, or a text such as a date.
+
+    >>> end_named("5"), end_named("2012-10-01")
+    (5, '2012-10-01')
+    """
+    plain = _json(text)
+    return plain if isinstance(plain, int | float) and not isinstance(plain, bool) else text
 
 
 def _scalar(option: str, text: str) -> Scalar:

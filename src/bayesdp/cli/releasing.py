@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,23 +21,28 @@ from bayesdp.frames.source import LazyTable
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss
 from bayesdp.models import Model
+from bayesdp.rounding import shown_above
 from bayesdp.session import statement
 from bayesdp.session.accounting import remaining
 from bayesdp.session.answer import Answer
 from bayesdp.session.answers import KIND as ANSWERS
 from bayesdp.session.answers import Answers
+from bayesdp.session.growing import let_grow
+from bayesdp.session.overview import overview_of
 from bayesdp.session.private_fit import first_fit
 from bayesdp.session.public import name_public
-from bayesdp.session.session import Session
+from bayesdp.session.session import Session, budget_differs
 
 __all__ = [
     "Allowed",
     "Changed",
     "Filed",
+    "Grown",
     "Named",
     "allowed_checks",
     "exported",
     "filed",
+    "grown",
     "lowered",
     "made_elsewhere",
     "named_public",
@@ -52,10 +58,12 @@ def session(
     data: str | LazyTable, model: Model, ledger: str | Path, dataset: str, budget: float | None, **reported: Any
 ) -> Iterator[Session]:
     """Open a session with the options that are given."""
-    with Session(data, model, dataset=dataset, epsilon=budget, ledger=ledger, **reported) as opened:
-        if budget not in (None, opened.budget):
-            differs = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
-            print(f"note: {differs}; bayesdp budget lower and raise change it", file=sys.stderr)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the budget of ", UserWarning)  # the note below
+        session = Session(data, model, dataset=dataset, epsilon=budget, ledger=ledger, **reported)
+    with session as opened:
+        if budget is not None and budget != opened.budget:
+            print(f"note: {budget_differs(dataset, opened.budget, budget)}", file=sys.stderr)
         yield opened
 
 
@@ -75,12 +83,7 @@ def made_elsewhere(tau: str | None, delta: str | None, rho: str | None, neighbou
     stated = options.number("--tau", tau or "")
     if delta is not None:
         return {"loss": ApproximateLoss(stated, options.number("--delta", delta)), "neighbours": neighbours}
-    if neighbours is None:
-        said = (
-            "--tau is taken to be about replacing a record; most libraries add or remove one: --neighbours add-remove"
-        )
-        print(f"note: {said}", file=sys.stderr)
-    return {"tau": stated, "neighbours": neighbours or "replace"}
+    return {"tau": stated, "neighbours": options.neighbours(neighbours)}
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,15 @@ class Opened(Document):
     budget: float
     entry: int
     head: str
+    delta: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if name != "delta" or value is not None}
 
     def __str__(self) -> str:
-        return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
+        delta = "" if self.delta is None else f" at delta = {shown_above(self.delta)}"
+        return f"{self.dataset} has an account now, with a budget of {self.budget:g}{delta} (entry {self.entry})."
 
 
 def opened(
@@ -106,7 +111,7 @@ def opened(
     """Open an account without a release, with the options that are given; LedgerError if there is one already."""
     with session(data, model, url, dataset, budget, **reported) as ready:
         state = ready.open_account()
-    return Opened(state.dataset, state.budget, state.entries, state.head)
+        return Opened(state.dataset, state.budget, state.entries, state.head, ready.delta)
 
 
 @dataclass(frozen=True)
@@ -164,6 +169,38 @@ def named_public(url: str | Path, dataset: str, columns: Sequence[str], reason: 
 
 
 @dataclass(frozen=True)
+class Grown(Document):
+    """What `bayesdp budget grow` prints: how many rows the account knew, and the entry that lets the table grow."""
+
+    dataset: str
+    records: int
+    epsilon_total: float
+    entry: int
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        return (
+            f"The table of {self.dataset} grows from its {counted(self.records, 'row')} on (entry {self.entry}); give "
+            f"--growing from now on. For chains of any length, ε = {shown_above(self.epsilon_total)} has leaked so far."
+        )
+
+
+def grown(data: str | LazyTable, model: Model, url: str | Path, dataset: str, reason: str) -> Grown:
+    """Let the table of an account grow and say so."""
+    with Ledger(url, create=False) as ledger:
+        state = let_grow(ledger, data, model, dataset, reason=reason)
+        growth = ledger.growth(state.dataset)
+        assert growth is not None
+        (shown,) = overview_of(ledger, state.dataset).datasets
+    known = growth["extents"][0]["records"]
+    return Grown(state.dataset, known, shown["epsilon_total"], state.entries, state.head)
+
+
+@dataclass(frozen=True)
 class Allowed(Document):
     """What `bayesdp budget allow-checks` prints: how many different checks were made, and how many may be."""
 
@@ -196,7 +233,7 @@ def _changed(state: State) -> Changed:
 class Filed(Document):
     """What `bayesdp statement` prints: the page, or the answer's document with the page in it."""
 
-    answer: Answer
+    answer: Answer | Answers
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -207,8 +244,8 @@ class Filed(Document):
 
 
 def filed(path: str, output: str | None) -> Filed:
-    """Read an answer to be filed, and write its page if a file is named."""
-    filing = Filed(_answer(path))
+    """Read an answer to be filed, or those to one question, and write their page if a file is named."""
+    filing = Filed(_filed(path))
     if output is not None:
         refuse_overwriting(output, [path])
         statement.write(filing.answer, output)
@@ -257,20 +294,18 @@ def verified(url: str | Path, answers: Sequence[str]) -> Verified:
     return Verified(verification.entries, verification.head, len(kept))
 
 
-def _answer(path: str) -> Answer:
-    """Read an answer from a file; errors name the file."""
-    answers = _answers(path)
-    if len(answers) > 1:
-        raise InvalidInputError(f"{path}: it holds {len(answers)} answers, one a part; write the one meant to a file")
-    return answers[0]
-
-
 def _answers(path: str) -> tuple[Answer, ...]:
     """Read an answer, or those to a question by parts, from a file; errors name the file."""
+    found = _filed(path)
+    return found.answers if isinstance(found, Answers) else (found,)
+
+
+def _filed(path: str) -> Answer | Answers:
+    """Read what `bayesdp release --json` wrote; errors name the file."""
     document = read(path)
     try:
-        by_parts = isinstance(document, dict) and document.get("kind") == ANSWERS
-        return Answers.from_dict(document).answers if by_parts else (Answer.from_dict(document),)
+        several = isinstance(document, dict) and document.get("kind") == ANSWERS
+        return Answers.from_dict(document) if several else Answer.from_dict(document)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: " + error.message) from None
 

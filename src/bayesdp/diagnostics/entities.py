@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp._support.validation import Scalar
+from bayesdp._support.validation import Scalar, Values
 from bayesdp.diagnostics.power import Power, scaled_chi_square
 from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, homogeneity
 from bayesdp.diagnostics.report import Outcome, SingleTest, UntestableError, check, judged
@@ -17,7 +18,7 @@ from bayesdp.models import MarkovChain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["begin_stationary", "between_entities", "independent_entities"]
+__all__ = ["begin_stationary", "between_entities", "independent_entities", "independent_entities_within"]
 
 _DISPERSION = 1.2
 """A variance of the number of entities in a state that is off by this factor matters."""
@@ -88,12 +89,39 @@ def independent_entities(statistics: ChainStatistics) -> Outcome:
             "No two entities have records at the same time, so the table cannot show whether they move together.",
             "Round the times of the order column, so that entities share times.",
         )
-    left = statistics.counts.sum(axis=1, keepdims=True)
-    laws = statistics.counts / np.maximum(left, 1)
-    arrivals = statistics.counts.sum(axis=0)
+    return _moving_together(statistics.states, shared, np.broadcast_to(_laws(statistics.counts), shared.shape))
+
+
+@check(
+    "independent entities",
+    "Are entities independent of each other at the same time, given their own last records and the stratum? (The "
+    "variance of the number of entities in a state, beside that of independent entities; Holm's correction.)",
+)
+def independent_entities_within(states: Values, kinds: Sequence[NDArray[np.int64]]) -> Outcome:
+    """Do the same with the transition probabilities of each stratum.
+
+    kinds: for each stratum, the counts at each of its times, (times, states, states).
+    """
+    held = [kind for kind in kinds if len(kind)]
+    laws = [np.broadcast_to(_laws(kind.sum(axis=0)), kind.shape) for kind in held]
+    if not held:
+        raise UntestableError("No two entities have records at the same time.")
+    shared, expected = np.concatenate(held), np.concatenate(laws)
+    several = shared.sum(axis=(1, 2)) > 1
+    return _moving_together(states, shared[several], expected[several])
+
+
+def _laws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    laws: NDArray[np.float64] = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return laws
+
+
+def _moving_together(states: Values, shared: NDArray[np.int64], laws: NDArray[np.float64]) -> Outcome:
+    """Test the counts at each time, given the transition probabilities at each time."""
+    arrivals = shared.sum(axis=(0, 1))
     frequent = np.argsort(-arrivals, kind="stable")[:_MOST_STATES]
     chosen = frequent[:1] if len(arrivals) == 2 else frequent
-    tests = [test for state in chosen if (test := _dispersion(statistics.states[state], shared, laws, int(state)))]
+    tests = [test for state in chosen if (test := _dispersion(states[state], shared, laws[:, :, state], int(state)))]
     if not tests:
         raise UntestableError("There is nothing to compare: too few different transitions were seen.")
     return judged(
@@ -107,15 +135,19 @@ def independent_entities(statistics: ChainStatistics) -> Outcome:
     )
 
 
-def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float64], state: int) -> SingleTest | None:
-    """Compare the variance of the number of entities that enter a state; None if that number cannot vary."""
+def _dispersion(name: Scalar, shared: NDArray[np.int64], chances: NDArray[np.float64], state: int) -> SingleTest | None:
+    """Compare the variance of the number of entities that enter a state; None if that number cannot vary.
+
+    chances: its probabilities after each state, at each time.
+    """
     from scipy.stats import chi2
 
-    entities, chances = shared.sum(axis=2), laws[:, state]
+    entities = shared.sum(axis=2)
     single = chances * (1 - chances)
-    residuals = shared[:, :, state].sum(axis=1) - entities @ chances
-    expected = float((entities @ single).sum())
-    spread = float(2 * ((entities @ single) ** 2).sum() + (entities @ (single * (1 - 6 * single))).sum())
+    residuals = shared[:, :, state].sum(axis=1) - (entities * chances).sum(axis=1)
+    variances = (entities * single).sum(axis=1)
+    expected = float(variances.sum())
+    spread = float(2 * (variances**2).sum() + (entities * single * (1 - 6 * single)).sum())
     if expected <= 0 or spread <= 0:
         return None
     freedom, unit = 2 * expected**2 / spread, spread / (2 * expected)

@@ -23,7 +23,7 @@ from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["diagnose_chain"]
+__all__ = ["CLOCKS", "diagnose_chain"]
 
 MOST_STATES = 50
 """The most states for which triples are counted."""
@@ -34,7 +34,8 @@ _RARE = 0.01
 _SAME = 1e-9
 """Counts within this distance of the expected ones are those the model was estimated from."""
 
-_CLOCKS = ("time of day", "weekday", "season")
+CLOCKS = ("time of day", "weekday", "season")
+"""The findings on clocks."""
 
 
 def diagnose_chain(statistics: ChainStatistics, model: MarkovChain) -> Diagnosis:
@@ -107,7 +108,7 @@ def _trusted(statistics: ChainStatistics, model: MarkovChain, findings: Collecti
             if entities == 1
             else "The first records follow the stationary law: there are too few entities to test it."
         )
-    unread = [clock for clock in _CLOCKS if clock not in statistics.clocks]
+    unread = [clock for clock in CLOCKS if clock not in statistics.clocks]
     if unread:
         yield f"The probabilities do not depend on the {listed(unread, 'or')}: {statistics.clockless}."
     if statistics.before_gaps is not None and statistics.before_gaps.any() and "missing at random" not in named:

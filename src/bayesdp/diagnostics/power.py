@@ -1,4 +1,4 @@
-"""Power of the tests: the probability to find the smallest deviation that matters, and how many records that takes.
+"""Power of the tests: the probability of finding the smallest deviation that matters, and how many records that takes.
 
 The deviations are in docs/diagnostics.md. For tables and correlations they are Cohen's small effects: w = 0.1 and a
 correlation of 0.1.
@@ -46,7 +46,7 @@ class Power:
 
     @property
     def chance(self) -> float:
-        """The probability to find the deviation in the data at hand."""
+        """The probability of finding the deviation in the data at hand."""
         return self.curve(self.have, self.level)
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp.diagnostics.power import ENOUGH_POWER, chi_square
-from bayesdp.diagnostics.ratio import SMALL_FACTOR
+from bayesdp.diagnostics.ratio import ENOUGH, LARGE_FACTOR, SMALL_FACTOR, certain_factor, uncertain
 from bayesdp.diagnostics.report import UntestableError, judge, on_degrees, shown_p
 from bayesdp.models.diagnosis import Verdict
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Remembered", "in_common", "one_record_more"]
 
+_MOST_CELLS = 400
+"""The most free cells whose deviations are added up over strata: their covariance is inverted."""
+
 
 @dataclass(frozen=True)
 class Remembered:
@@ -30,13 +33,15 @@ class Remembered:
 
     statistic, freedom: χ² and its degrees of freedom; 0 degrees if there was nothing to compare.
     size:               how many transitions the tables hold.
-    factor:             the largest ratio of an observed to an expected count, or of an expected to an observed one.
+    factor:             the largest ratio of an observed to an expected count, or of an expected to an observed one, of
+                        counts that are expected often enough; certain: the `certain_factor`.
     """
 
     statistic: float
     freedom: int
     size: int
     factor: float
+    certain: float = 1.0
 
     @property
     def p_value(self) -> float:
@@ -50,8 +55,14 @@ class Remembered:
         """Violated if the rows differ, by more than many transitions make significant."""
         if not self.freedom:
             return Verdict.NOT_TESTED
-        large = self.statistic > self.freedom * log(max(self.size, 2)) and self.factor >= SMALL_FACTOR
+        preferred = self.statistic > self.freedom * log(max(self.size, 2))
+        large = self.certain >= LARGE_FACTOR or (preferred and self.factor >= SMALL_FACTOR)
         return judge(self.p_value, large, chi_square(self.size, self.freedom) >= ENOUGH_POWER)
+
+    @property
+    def uncertain(self) -> str:
+        """Why a significant deviation is no violation, as a clause."""
+        return uncertain(self.p_value, self.factor)
 
     @property
     def figure(self) -> str:
@@ -69,12 +80,13 @@ def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
     >>> in_common([table]).freedom, round(in_common([table]).statistic, 2)
     (1, 19.75)
     """
+    held = [table for table in tables if table.sum() > 1]
+    if len(held) == 1 or (held and (held[0].shape[0] - 1) * (held[0].shape[1] - 1) > _MOST_CELLS):
+        return _added_up(held)
     nothing: Any = 0.0
     off, spread, seen, expected, size = nothing, nothing, nothing, nothing, 0
-    for table in tables:
+    for table in held:
         total = int(table.sum())
-        if total < 2:
-            continue
         rows, columns = table.sum(axis=1) / total, table.sum(axis=0) / total
         usual = total * np.outer(rows, columns)
         spread = spread + total**2 / (total - 1) * np.kron(_dispersed(rows), _dispersed(columns))
@@ -84,8 +96,26 @@ def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
         return Remembered(0.0, 0, size, 1.0)
     statistic = float(off @ np.linalg.pinv(spread, hermitian=True) @ off)
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
-    factor = float(np.exp(np.abs(np.log((seen + 0.5) / (expected + 0.5))).max()))
-    return Remembered(statistic, freedom, size, factor)
+    enough = expected >= ENOUGH
+    factor = float(np.exp(np.abs(np.log((seen[enough] + 0.5) / (expected[enough] + 0.5))).max(initial=0.0)))
+    return Remembered(statistic, freedom, size, factor, certain_factor(seen, expected))
+
+
+def _added_up(tables: Sequence[NDArray[Any]]) -> Remembered:
+    """Return the same for one table, without inverting a matrix; for several, the sum of each one's statistic."""
+    statistic, freedom, size, factor, certain = 0.0, 0, 0, 1.0, 1.0
+    for table in tables:
+        seen = table[table.any(axis=1)][:, table.any(axis=0)]
+        total = int(seen.sum())
+        size += total
+        expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / total
+        statistic += float(((seen - expected) ** 2 / expected).sum()) * (total - 1) / total
+        freedom += (seen.shape[0] - 1) * (seen.shape[1] - 1)
+        enough = expected >= ENOUGH
+        off = np.abs(np.log((seen[enough] + 0.5) / (expected[enough] + 0.5)))
+        factor = max(factor, float(np.exp(off.max(initial=0.0))))
+        certain = max(certain, certain_factor(seen, expected))
+    return Remembered(statistic if freedom else 0.0, freedom, size, factor, certain)
 
 
 def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
@@ -104,6 +134,7 @@ def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
         sum(test.freedom for test in tests),
         sum(test.size for test in tests),
         max((test.factor for test in tests), default=1.0),
+        max((test.certain for test in tests), default=1.0),
     )
 
 

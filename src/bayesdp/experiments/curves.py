@@ -15,14 +15,14 @@ from bayesdp.audit import oracle
 from bayesdp.calibration.prior_art import Chakrabarti2022, ProvenResponse, chakrabarti_flip
 from bayesdp.experiments.simulate import PLAIN, taus
 from bayesdp.models import MarkovChain
-from bayesdp.plotting.charts import Chart, Line, Panel, line
+from bayesdp.plotting.charts import Chart, Line, Panel, Scales, line
 from bayesdp.plotting.palette import PALETTE, colour_of
 from bayesdp.queries import Count
 from bayesdp.theorems.gaussian.paper import paper_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.registry import theorem_named
 
-__all__ = ["CURVES", "oracle_leak", "tightness"]
+__all__ = ["CURVES", "oracle_leak", "response_chart", "symmetric", "tightness"]
 
 _COUNT = Count(equals=1)
 _BETA = 0.05
@@ -76,24 +76,25 @@ def gaussian_error() -> Chart:
     for factor, title in ((paper_factor, "gaussian-paper"), (tight_factor, "gaussian-tight (ours)")):
         lines = []
         for size, colour in zip((3, 6, 12, 24), PALETTE, strict=False):
-            grid = np.geomspace(0.005, 1 / (size - 2), 200)[:-1]
+            end = 1 / (size - 2)
+            grid = np.union1d(np.geomspace(0.005, end, 200)[:-1], np.linspace(0, end, 200)[1:-1])
             rhos = [Fraction(float(rho)).limit_denominator(10**6) for rho in grid]
             points = ((float(rho), float(factor(size, rho))) for rho in rhos if rho * (size - 2) < 1)
             lines.append(Line(f"m = {size}", _cut(points, 10), colour, label=f"m = {size}"))
         lines.append(line(PLAIN, ((0.005, 1.0), (1.0, 1.0)), "plain DP, unprotected"))
         panels.append(Panel(tuple(lines), title, "above"))
+    linear = Scales(limits=(0, 10), span=(0, 1))
+    logarithmic = Scales(log="x", limits=(0, 10), span=(0.005, 1), ticks=(0.01, 0.1, 1))
     return Chart(
         "gaussian-error",
         "The larger the group, the smaller ρ must be; for m = 24 the tight bound merely doubles the error where the "
         "paper's has passed ten times.",
         "largest correlation ρ in a group",
         "error h relative to plain DP",
-        tuple(panels),
-        note="Cut off at h = 10 as in the paper; a line ends where ρ(m − 2) = 1, the end of the theorem's reach.",
+        _twice(panels, linear, logarithmic),
+        note="Above: the paper's axes. Below: a logarithmic ρ, which shows large groups. Cut off at h = 10 as in the "
+        "paper; a line ends where ρ(m − 2) = 1, the end of the theorem's reach.",
         columns=2,
-        log="x",
-        limits=(0, 10),
-        ticks=(0.01, 0.1, 1),
     )
 
 
@@ -122,9 +123,9 @@ def markov_region() -> Chart:
 def markov_error() -> Chart:
     """Return the error relative to plain DP over γ for several ε: the paper's bound, ours for symmetric chains."""
     epsilons = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
-    gammas = np.geomspace(1, 100, 400).tolist()
-    coarse = np.geomspace(1.01, 100, 40).tolist()
-    mixing = [taus(theorem_named("markov-mixing"), _symmetric(1 / (1 + g), None), _COUNT, epsilons) for g in coarse]
+    gammas = np.union1d(np.geomspace(1, 100, 400), np.linspace(1, 100, 400)).tolist()
+    coarse = np.union1d(np.geomspace(1.01, 100, 40), np.linspace(10, 100, 19)).tolist()
+    mixing = [taus(theorem_named("markov-mixing"), symmetric(1 / (1 + g), None), _COUNT, epsilons) for g in coarse]
     paper, ours = [], []
     for index, (epsilon, colour) in enumerate(zip(epsilons, PALETTE, strict=True)):
         end = math.exp(epsilon / 4)
@@ -134,23 +135,23 @@ def markov_error() -> Chart:
         curve = tuple((g, epsilon / float(allowed[index] or 0)) for g, allowed in zip(coarse, mixing, strict=True))
         ours.append(Line(f"ε = {epsilon:g}", curve, colour, label=f"ε = {epsilon:g}"))
     plain = line(PLAIN, ((1.0, 1.0), (100.0, 1.0)), "plain DP,\nunprotected")
+    panels = (
+        Panel((*paper, replace(plain, label="")), "markov-paper, ε as marked", "above"),
+        Panel((*ours, plain), "markov-mixing (ours)"),
+    )
+    linear = Scales(limits=(0, 10), span=(1, 100), ticks=(1, 20, 40, 60, 80, 100))
+    logarithmic = Scales(log="xy", limits=(0.9, 100), ticks=(1, 3, 10, 30, 100))
     return Chart(
         "markov-error",
         "The paper's error explodes at γ = exp(ε/4), beyond which nothing is proven; ours stays finite for every γ "
         "and ε.",
         "ratio γ of transition probabilities",
         "error h relative to plain DP",
-        (
-            Panel((*paper, replace(plain, label="")), "markov-paper, at ε =", "above"),
-            Panel((*ours, plain), "markov-mixing (ours)"),
-        ),
-        note="markov-paper depends on γ only. markov-mixing depends on the chain: shown is the two-state chain "
-        "that switches with probability 1/(1 + γ), of any length. At its kinks, another "
-        "adversary becomes the worst.",
+        _twice(panels, linear, logarithmic),
+        note="Above: the paper's axes. markov-paper depends on γ only. markov-mixing depends on the chain: shown is "
+        "the two-state chain that switches with probability 1/(1 + γ), of any length. At its kinks, another adversary "
+        "becomes the worst.",
         columns=2,
-        log="xy",
-        limits=(0.9, 100),
-        ticks=(1, 3, 10, 30, 100),
     )
 
 
@@ -160,7 +161,7 @@ def response_beta() -> Chart:
     epsilons = (13.0, 14.0, 15.0)
     panels = []
     for stay in (0.8, 0.6):
-        chain = _symmetric(1 - stay, 500)
+        chain = symmetric(1 - stay, 500)
         allowed = _allowed(chain, epsilons, rings=epsilons)
         for index, epsilon in enumerate(epsilons):
             law = Chakrabarti2022.noise(chain, epsilon)
@@ -172,34 +173,49 @@ def response_beta() -> Chart:
             for name, taus_by_epsilon in allowed.items():
                 noise = Laplace(laplace_scale(_COUNT, float(taus_by_epsilon[epsilon] or 0)))
                 shown = alphas[::10] if name == "markov-count" else alphas
-                lines.append(_laplace_line(name, tuple((a, noise.beta(a)) for a in shown)))
+                lines.append(_laplace_line(name, tuple((a, noise.beta(a)) for a in shown), epsilons))
             labels: Literal["right", ""] = "right" if index == 2 else ""
             panels.append(Panel(tuple(lines), f"P(stay) = {stay:g}, ε = {epsilon:g}", labels))
-    law, laplace = Chakrabarti2022.noise(_symmetric(0.2, 500), 13), Laplace(1 / (13 - 4 * math.log(4)))
+    alphas_shown = (1, 2, 3, 4, 5, 6, 7)
+    linear, logarithmic = Scales(ticks=alphas_shown), Scales("y", (1e-48, 1), ticks=alphas_shown)
+    law, laplace = Chakrabarti2022.noise(symmetric(0.2, 500), 13), Laplace(1 / (13 - 4 * math.log(4)))
     return Chart(
         "response-beta",
         "At every whole α, Laplace noise reaches an error of α far less often than randomized response; of the proven "
         "mechanisms, ours reaches it least often.",
         "error α (records, of n = 500)",
         "probability β of an error ≥ α",
-        tuple(panels),
-        note=f"{_oracle_note()} {_PROVEN} markov-count and markov-mixing coincide here. The paper finds Laplace better "
+        (*_twice(panels[:3], linear, logarithmic), *_twice(panels[3:], linear, logarithmic)),
+        note=f"{_oracle_note()} {_PROVEN} A linear β as in the paper, and a logarithmic one below. As in the authors' "
+        "script, half of the bits are 1. markov-count and markov-mixing coincide here. The paper finds Laplace better "
         "for all α; randomized response, whose errors are nearly whole numbers, is better just above them: at P(stay) "
         f"= 0.8, ε = 13, α = 1.05 it has β = {law.beta(1.05):.1e}, markov-paper {laplace.beta(1.05):.1e}.",
         columns=3,
-        log="y",
-        limits=(1e-48, 1),
-        ticks=(1, 2, 3, 4, 5, 6, 7),
     )
 
 
 def response_alpha() -> Chart:
     """Return α over ε for 700 records: Chakrabarti's randomized response and Laplace under each theorem."""
+    chart = response_chart("response-alpha", (0.2, 0.3, 0.4), "", _RINGS)
+    first = [{drawn.name: drawn.points[0][1] for drawn in panel.lines} for panel in chart.panels]
+    mixing = max(at_one["markov-mixing"] for at_one in first)
+    response = min(at_one[name] for at_one in first for name in ("chakrabarti-2022", "randomized-response"))
+    says = (
+        f"At ε = 1 the error α is {math.ceil(mixing)} records or less with markov-mixing, {math.floor(response)} or "
+        "more with randomized response; markov-paper proves nothing."
+    )
+    return replace(chart, says=says)
+
+
+def response_chart(name: str, switches: Sequence[float], says: str, rings: Sequence[float] = ()) -> Chart:
+    """Return α over ε for 700 records of chains that switch with each of these probabilities, in a panel each.
+
+    rings: the ε at which markov-count is evaluated, too.
+    """
     epsilons = tuple(map(float, range(1, 11)))
     panels = []
-    worst, response = 0.0, math.inf
-    for switch in (0.2, 0.3, 0.4):
-        chain = _symmetric(switch, 700)
+    for switch in switches:
+        chain = symmetric(switch, 700)
         least = math.ceil(4 * math.log(chain.gamma))
         responses = {
             method.name: tuple(
@@ -208,29 +224,27 @@ def response_alpha() -> Chart:
                 if result.alpha
             )
             for method in (Chakrabarti2022(), ProvenResponse())
+            if method.objection(chain, _COUNT) is None
         }
-        lines = [line(name, points, _NAMED[name]) for name, points in responses.items()]
-        for name, taus_by_epsilon in _allowed(chain, epsilons, rings=_RINGS).items():
+        lines = [line(method, points, _NAMED[method]) for method, points in responses.items()]
+        for theorem, taus_by_epsilon in _allowed(chain, epsilons, rings).items():
             points = tuple(
                 (epsilon, Laplace(laplace_scale(_COUNT, tau)).alpha(_BETA))
                 for epsilon, tau in taus_by_epsilon.items()
-                if tau is not None and (name != "markov-paper" or epsilon >= least)
+                if tau is not None and (theorem != "markov-paper" or epsilon >= least)
             )
-            lines.append(_laplace_line(name, points))
-        panels.append(Panel(tuple(lines), f"P(switch) = {switch:g}", "right" if switch == 0.4 else ""))
-        first = {curve.name: curve.points[0][1] for curve in lines}
-        worst = max(worst, first["markov-mixing"])
-        response = min(response, first["chakrabarti-2022"], first["randomized-response"])
+            lines.append(_laplace_line(theorem, points, rings))
+        panels.append(Panel(tuple(lines), f"P(stay) = {1 - switch:g}", "right" if switch == switches[-1] else ""))
     return Chart(
-        "response-alpha",
-        f"At ε = 1 the error α is {math.ceil(worst)} records or less with markov-mixing, {math.floor(response)} or "
-        "more with randomized response; markov-paper proves nothing.",
+        name,
+        says,
         "promised leakage ε",
         "error α at β = 5 % (records, of n = 700)",
         tuple(panels),
         note=f"{_oracle_note()} {_PROVEN} At small ε, its error is even smaller. markov-paper is drawn from "
-        "⌈4 ln γ⌉ as in the paper, which calls P(switch) r. markov-count and markov-mixing coincide here.",
-        columns=3,
+        "⌈4 ln γ⌉ as in the paper. As in the authors' script, half of the bits are 1."
+        + (" markov-count and markov-mixing coincide here." if rings else ""),
+        columns=len(panels),
         log="y",
         ticks=_RINGS,
     )
@@ -295,13 +309,26 @@ def tightness(r: int, tau: float) -> tuple[float, float]:
 
 def oracle_leak(switch: float, epsilon: float, records: int) -> float:
     """Return the exact leakage of Chakrabarti's randomized response with a claimed ε, over all adversaries."""
-    joint = oracle.chain_joint(_symmetric(switch, records), records)
+    joint = oracle.chain_joint(symmetric(switch, records), records)
     return oracle.bdpl(joint, oracle.randomized_response(chakrabarti_flip(switch, epsilon), records)).epsilon
+
+
+def _twice(panels: Sequence[Panel], above: Scales, below: Scales) -> tuple[Panel, ...]:
+    """Return a row of panels twice, with two kinds of scales; the lines are named below."""
+    top = math.inf if above.limits is None else above.limits[1]
+    cut = [
+        replace(panel, lines=tuple(replace(line, points=_cut(line.points, top)) for line in panel.lines))
+        for panel in panels
+    ]
+    return (
+        *(replace(panel, scales=above, labels="") for panel in cut),
+        *(replace(panel, scales=below) for panel in panels),
+    )
 
 
 def _oracle_note() -> str:
     return (
-        "Chakrabarti's mechanism as published is no guarantee: at P(switch) = 0.2, ε = 13 and 5 records it leaks "
+        "Chakrabarti's mechanism as published is no guarantee: at P(stay) = 0.8, ε = 13 and 5 records it leaks "
         f"{oracle_leak(0.2, 13, 5):.2f}, at ε = 5 and 7 records {oracle_leak(0.2, 5, 7):.2f}."
     )
 
@@ -318,7 +345,8 @@ def _cut(points: Iterable[tuple[float, float]], top: float) -> tuple[tuple[float
     return tuple(kept)
 
 
-def _symmetric(switch: float, length: int | None) -> MarkovChain:
+def symmetric(switch: float, length: int | None) -> MarkovChain:
+    """Return the chain of two states that switches with this probability."""
     stay = 1 - switch
     return MarkovChain(((stay, switch), (switch, stay)), length=length)
 
@@ -328,15 +356,16 @@ def _allowed(
 ) -> dict[str, dict[float, float | None]]:
     """Return the τ each theorem and plain DP allow at each ε; markov-count, the slowest, only at `rings`."""
     by_theorem: dict[str, dict[float, float | None]] = {PLAIN: {epsilon: epsilon for epsilon in epsilons}}
-    for name in ("markov-paper", *_OURS):
-        asked = rings if name == "markov-count" else epsilons
-        allowed = taus(theorem_named(name), chain, _COUNT, asked)
-        by_theorem[name] = dict(zip(asked, allowed, strict=True))
+    for name in ("markov-paper", *(_OURS if rings else _OURS[:1])):
+        promised = rings if name == "markov-count" else epsilons
+        allowed = taus(theorem_named(name), chain, _COUNT, promised)
+        by_theorem[name] = dict(zip(promised, allowed, strict=True))
     return by_theorem
 
 
-def _laplace_line(name: str, points: tuple[tuple[float, float], ...]) -> Line:
-    return line(name, points, _NAMED.get(name, ""), "ring" if name == "markov-count" else None)
+def _laplace_line(name: str, points: tuple[tuple[float, float], ...], rings: Sequence[float]) -> Line:
+    label = _NAMED.get(name, "") if rings else _NAMED.get(name, "").partition("\n= ")[0]
+    return line(name, points, label, "ring" if name == "markov-count" else None)
 
 
 CURVES: Mapping[str, tuple[Callable[[], Chart], str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -22,6 +23,7 @@ __all__ = [
     "FOLDER_VARIABLE",
     "NAMES",
     "Dataset",
+    "absent",
     "activity_chain",
     "load",
     "originals",
@@ -78,7 +80,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     original = recipe.original
     if original is None:
         return Dataset(name, recipe.twin(), "synthetic", None, f"{recipe.about}: drawn from {recipe.carries}.")
-    path = files.get(original.file)
+    path = original.among(files)
     if path is None:
         description = f"{recipe.about}: not the original data but a built-in twin with {recipe.carries}."
         return Dataset(name, recipe.twin(), "twin", None, description, recipe.original_is)
@@ -88,8 +90,21 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
 
 def originals(folder: str | Path | None = None) -> tuple[Path, ...]:
     """Return the original files that `load` would read from `folder`, or from the folder in BAYESDP_DATA."""
-    wanted = {recipe.original.file for recipe in _RECIPES.values() if recipe.original is not None}
+    wanted = {name for recipe in _RECIPES.values() if recipe.original is not None for name in recipe.original.files}
     return tuple(path for name, path in _files(folder).items() if name in wanted)
+
+
+def absent(name: str, folder: str | Path | None = None) -> tuple[str, ...]:
+    """Return the file names that a data set may have and none of which is in a folder that was named; else ().
+
+    The folder is the given one, or the one in BAYESDP_DATA. Without a folder, nothing is absent: a twin is expected.
+
+    >>> absent("syntheticiq")
+    ()
+    """
+    original, files = _recipe(name).original, _files(folder)
+    named = folder is not None or bool(os.environ.get(FOLDER_VARIABLE))
+    return original.files if original is not None and named and original.among(files) is None else ()
 
 
 def activity_chain() -> MarkovChain:
@@ -187,12 +202,35 @@ def _header(path: Path) -> list[str]:
 
 
 def _texts(path: Path) -> pl.LazyFrame:
-    """Return a CSV file as a lazy frame of texts."""
+    """Return a CSV file, or a Stata file, as a lazy frame of texts."""
     import polars as pl
 
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file")
+    if path.suffix == ".dta":
+        return _stata_texts(path)
     return pl.scan_csv(path, infer_schema=False, null_values="NA", glob=False)
+
+
+def _stata_texts(path: Path) -> pl.LazyFrame:
+    """Return a Stata file as a lazy frame of texts, its column `gender` as `sex`."""
+    import polars as pl
+
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingDependencyError(
+            f"{path} is a Stata file, and pandas, which reads it, is not installed; install it with: pip install pandas"
+        ) from None
+    try:
+        table = pd.read_stata(path, convert_categoricals=False)
+    except (OSError, ValueError, KeyError, struct.error) as error:
+        raise InvalidInputError(f"{path} cannot be read as a Stata file: {brief(str(error))}") from None
+    columns = {
+        name: [None if pd.isna(value) or value == "" else str(value) for value in table[name].to_numpy()]
+        for name in table
+    }
+    return pl.LazyFrame(columns, schema=dict.fromkeys(columns, pl.String)).rename({"gender": "sex"}, strict=False)
 
 
 def _scanned(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> pl.LazyFrame:
@@ -256,8 +294,14 @@ def _attempt(where: object, read: Callable[[], Result]) -> Result:
 
 @dataclass(frozen=True)
 class _Original:
-    file: str
+    """The names that an original file may have, the authors' among them, in the order of preference."""
+
+    files: tuple[str, ...]
     read: Callable[[Path], pl.DataFrame]
+
+    def among(self, files: Mapping[str, Path]) -> Path | None:
+        """Return the first of these files that exists."""
+        return next((files[name] for name in self.files if name in files), None)
 
 
 @dataclass(frozen=True)
@@ -274,7 +318,7 @@ class _Recipe:
 def _electricity(threshold: int) -> _Recipe:
     return _Recipe(
         f"Electricity, days on which a home used more than {threshold} kWh",
-        _Original("Electricity_P.csv", partial(_read_electricity, threshold=threshold)),
+        _Original(("Electricity_P.csv",), partial(_read_electricity, threshold=threshold)),
         partial(twins.electricity, threshold),
         "the transition counts that the paper's matrix comes from",
     )
@@ -299,7 +343,7 @@ _ACTIVITY: Mapping[str, Kind] = {"steps": "whole number", "date": "date", "inter
 _RECIPES: Mapping[str, _Recipe] = {
     "galton": _Recipe(
         "Galton, heights of 898 children and their parents",
-        _Original("galton.csv", partial(_read, kinds=_GALTON)),
+        _Original(("galton.csv", "galton.dta"), partial(_read, kinds=_GALTON)),
         twins.galton,
         "the published means, variances and correlations",
         "The original lists families by the father's height, so that neighbouring families look alike; the twin does "
@@ -307,7 +351,7 @@ _RECIPES: Mapping[str, _Recipe] = {
     ),
     "familyiq": _Recipe(
         "FamilyIQ, scores of 434 children and their mothers' IQ",
-        _Original("kidiq.csv", partial(_read, kinds=_KIDIQ)),
+        _Original(("kidiq.csv", "kid_iq.csv"), partial(_read, kinds=_KIDIQ)),
         twins.family_iq,
         "the published means, variances and correlation",
         f"Neighbouring rows of the original resemble each other (autocorrelation up to {FAMILY_IQ_AUTOCORRELATION:g}), "
@@ -321,7 +365,7 @@ _RECIPES: Mapping[str, _Recipe] = {
     ),
     "activity": _Recipe(
         "Activity, steps of one person in 5-minute intervals",
-        _Original("activity.csv", partial(_read, kinds=_ACTIVITY, gaps=frozenset({"steps"}))),
+        _Original(("activity.csv",), partial(_read, kinds=_ACTIVITY, gaps=frozenset({"steps"}))),
         twins.activity,
         "the same transition counts and gaps",
         "The original is not a first-order chain: given now, the interval before still matters (G² = "

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from bayesdp.calibration.prior_art import PRIOR_ART
 from bayesdp.experiments.paper import DATA
 from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, alike, line
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, Scales, alike, line
 
-__all__ = ["coinciding", "error_chart", "mape_chart"]
+__all__ = ["PAPER_AXES", "best_of", "coinciding", "error_chart", "label_of", "mape_chart", "source_of"]
 
 _NOT_OURS = {"general", *(method.name for method in PRIOR_ART)}
-_TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20)
+PAPER_AXES = Scales(log="y", span=(0, 20.5), ticks=(1, 5, 10, 15, 20))
+"""The axes of the paper's figures: ε from 1 to 20, and a logarithmic error."""
+
+_OURS = Scales(log="xy", ticks=(0.1, 0.5, 2, 10))
 
 
 def error_chart(study: Study, result: Result) -> Chart:
@@ -28,12 +32,11 @@ def error_chart(study: Study, result: Result) -> Chart:
         _error_sentence(study, result),
         "promised leakage ε",
         f"error α at β = {100 * result.beta:g} % ({study.unit})",
-        (Panel(tuple(lines)),),
-        source=_source(study, result),
+        _panels(lines),
+        source=source_of(study, result),
         note=f"Lines: theory. Markers: {100 * (1 - result.beta):g} % quantile over {study.experiment.runs:,} simulated "
         f"releases. {_note(study, result)}",
-        log="xy",
-        ticks=_TICKS,
+        columns=2,
     )
 
 
@@ -43,7 +46,7 @@ def mape_chart(study: Study, result: Result) -> Chart:
     for names in _distinct(result):
         lines.append(_drawn(result, names, result.expected))
         lines.append(line(names[0], _points(result, names[0], lambda row: row.mape), style="o"))
-    best = _best(result)
+    best = best_of(result)
     ours, general, plain = (_percent(result, name) for name in (best, "general", PLAIN))
     return Chart(
         f"{study.name}-mape",
@@ -51,12 +54,20 @@ def mape_chart(study: Study, result: Result) -> Chart:
         "protection.",
         "promised leakage ε",
         "mean absolute error (% of the answer)",
-        (Panel(tuple(lines)),),
-        source=_source(study, result),
+        _panels(lines),
+        source=source_of(study, result),
         note=f"Lines: theory. Markers: mean over {study.experiment.runs:,} simulated releases."
         f"{_mape_note(study, result)}",
-        log="xy",
-        ticks=_TICKS,
+        columns=2,
+    )
+
+
+def _panels(lines: Sequence[Line]) -> tuple[Panel, Panel]:
+    """Return the lines twice: with the paper's axes from ε = 1 on, and with a logarithmic ε, which shows small ones."""
+    from_one = [replace(line, points=tuple(point for point in line.points if point[0] >= 1)) for line in lines]
+    return (
+        Panel(tuple(from_one), "the paper's axes", "", PAPER_AXES),
+        Panel(tuple(lines), "small ε, too", "right", _OURS),
     )
 
 
@@ -83,7 +94,7 @@ def coinciding(curves: Mapping[str, Points]) -> list[list[str]]:
 
 def _drawn(result: Result, names: list[str], value: Callable[[Row], float | None]) -> Line:
     proven = all(row.proven for name in names for row in result.at(name)) or names == [PLAIN]
-    label = _label(names)
+    label = label_of(names)
     return line(names[0], _points(result, names[0], value), label, None if proven else ":")
 
 
@@ -92,10 +103,10 @@ def _points(result: Result, name: str, value: Callable[[Row], float | None]) -> 
     return tuple((epsilon, number) for epsilon, number in pairs if number is not None)
 
 
-def _label(names: list[str]) -> str:
+def label_of(names: list[str]) -> str:
     """Return the label of a line: the names of all theorems that coincide, and their common assumption.
 
-    >>> print(_label(["gaussian-paper, if variances were equal", "gaussian-tight, if variances were equal"]))
+    >>> print(label_of(["gaussian-paper, if variances were equal", "gaussian-tight, if variances were equal"]))
     gaussian-paper
     = gaussian-tight (ours),
     if variances were equal
@@ -104,13 +115,13 @@ def _label(names: list[str]) -> str:
         return "plain DP,\nunprotected"
     supposed = {name.partition(", ")[2] for name in names}
     if len(supposed) > 1:
-        return "\n= ".join(_label([name]) for name in names)
+        return "\n= ".join(label_of([name]) for name in names)
     theorems = [name.partition(", ")[0] for name in names]
     ours = {name: "" if name in _NOT_OURS or name.endswith("-paper") else " (ours)" for name in theorems}
     return ",\n".join(filter(None, ["\n= ".join(name + ours[name] for name in theorems), *supposed]))
 
 
-def _best(result: Result) -> str:
+def best_of(result: Result) -> str:
     """Return the theorem that proves the smallest error at the smallest ε."""
     proven = [rows for name in result.mechanisms if (rows := result.at(name))[0].proven and rows[0].factor is not None]
     return min(proven, key=lambda rows: round(rows[0].factor or 0.0, 6))[0].mechanism
@@ -123,7 +134,7 @@ def _percent(result: Result, mechanism: str) -> str:
 
 
 def _error_sentence(study: Study, result: Result) -> str:
-    best = _best(result)
+    best = best_of(result)
     (ours,), (general,) = result.at(best, 1), result.at("general", 1)
     cost = f"{best} costs {ours.factor:.2f} times plain DP's error"
     if DATA[study.name].matrix is not None:
@@ -172,7 +183,8 @@ def _mape_note(study: Study, result: Result) -> str:
     return ""
 
 
-def _source(study: Study, result: Result) -> str:
+def source_of(study: Study, result: Result) -> str:
+    """Return the line under the sentence of a figure: the data and their size."""
     size = f"n = {study.records:,}" + (f", m = {study.size}" if study.size < study.records else "")
     size += f", mean over {len(result.answers)} days" if len(result.answers) > 1 else ""
     return f"{study.label}, {size}" + ("" if study.data.source == "twin" else f" · {study.source}")

@@ -110,6 +110,13 @@ def _panels(number: int, kind: str, caption: str, names: Mapping[str, str]) -> d
     }
 
 
+def _beside(number: int, kind: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the figures that have what this library adds beside the lines of a figure's panels."""
+    added = "(ε, δ), windows and odds by distance" if names is _MARKOV else "(ε, δ) and windows"
+    panels = _panels(number, f"added-{kind}", added, names)
+    return {name: f"Ours, beside {title}" for name, title in panels.items()}
+
+
 FIGURES: Mapping[str, str] = {
     "gaussian-bound": "Figure 1: Gaussian-specific bound compared to the general bound",
     "gaussian-error": "Figure 2: relative accuracy for a multivariate Gaussian distribution",
@@ -123,5 +130,12 @@ FIGURES: Mapping[str, str] = {
     **_panels(8, "error", "Markov data results", _MARKOV),
     **_panels(9, "mape", "MAPE, Gaussian", _GAUSSIAN),
     **_panels(10, "mape", "MAPE, Markov", _MARKOV),
+    **_beside(7, "error", _GAUSSIAN),
+    **_beside(8, "error", _MARKOV),
+    **_beside(9, "mape", _GAUSSIAN),
+    **_beside(10, "mape", _MARKOV),
+    "markov-bounds": "Extra: the bounds for Markov chains over τ",
+    "arbitrary-laplace": "Extra: Laplace noise under arbitrary correlation, and a random guess",
+    "response-theta": "Extra: Figure 6 for switching probabilities 0.1 and 0.7",
 }
 """The paper's names of the figures, by our names, numbered in the order of its source."""

@@ -14,7 +14,7 @@ from bayesdp.experiments.tables import ReportTable
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.plotting.charts import Chart
 
-__all__ = ["html", "introduction", "markdown"]
+__all__ = ["html", "introduction", "markdown", "twins_used"]
 
 _HEADING = "The paper, rerun"
 
@@ -41,18 +41,32 @@ td { overflow-wrap: anywhere; min-width: 3.5rem; } thead th { background: #f5f5f
 """
 
 
-def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
-    """Return the first paragraphs: the contents, the data and their diagnosis, and the number of simulations."""
+def introduction(studies: Sequence[Study], runs: int, seed: int, absent: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the first paragraphs: the contents, the data and their diagnosis, and the number of simulations.
+
+    absent: for data sets whose file is not in the folder of data, the names that it may have.
+    """
     return [
         f"Every figure and table of “{TITLE}” that can be recomputed, by bayesdp, with this library's stronger bounds "
         "beside the paper's.",
         f"Data: {_used(studies)}. Simulated releases per mechanism and ε: {runs:,}, seed {seed}.",
+        *([twins_used(absent)] if absent else []),
         *_judged(studies),
         "Plain DP is ordinary differential privacy at τ = ε, which does not protect correlated records. "
         "In figures “(ours)” marks theorems that are not in the paper, all except general, gaussian-paper and "
         "markov-paper. yang-2015 is the state of the art that the paper compares its Gaussian bound with. Models were "
         "estimated from the data, if there are any; the guarantees treat them as public.",
     ]
+
+
+def twins_used(absent: Mapping[str, Sequence[str]]) -> str:
+    """Return one sentence about the files that are not in the folder of data.
+
+    >>> twins_used({"activity": ("activity.csv",), "activity-day": ("activity.csv",)})
+    'The folder of data lacks activity.csv: built-in twins replace activity, activity-day.'
+    """
+    files = dict.fromkeys(" or ".join(names) for names in absent.values())
+    return f"The folder of data lacks {', '.join(files)}: built-in twins replace {', '.join(absent)}." if files else ""
 
 
 def _used(studies: Sequence[Study]) -> str:

@@ -14,9 +14,11 @@ from bayesdp._support.progress import tracked
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.experiments import report
+from bayesdp.experiments.added import added_charts
 from bayesdp.experiments.curves import CURVES
-from bayesdp.experiments.data import originals
+from bayesdp.experiments.data import absent, originals
 from bayesdp.experiments.errata import errata_table
+from bayesdp.experiments.extra import EXTRA
 from bayesdp.experiments.figures import error_chart, mape_chart
 from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.simulate import Result, run
@@ -30,6 +32,8 @@ __all__ = ["Report", "catalogue", "reproduce"]
 _ERRATA = "errata"
 _FIGURES, _NUMBERS = "figures", "numbers"
 
+_THEORY = {**CURVES, **EXTRA}
+
 Output = TypeVar("Output")
 
 
@@ -39,6 +43,8 @@ class Report(Document):
 
     results:  one result for each data set. sources: for each, whether the original file or a twin was used.
     verdicts: for each, the verdict of its diagnosis.
+    absent:   for each data set whose file is not in the folder of data, the names that the file may have; a twin
+              replaces it. Without a folder, none.
     failures: the data sets that failed, each with the reason; everything else was written.
     """
 
@@ -48,6 +54,7 @@ class Report(Document):
     results: Mapping[str, Result] = field(repr=False)
     sources: Mapping[str, str]
     verdicts: Mapping[str, str]
+    absent: Mapping[str, tuple[str, ...]]
     failures: Mapping[str, str]
     files: tuple[Path, ...] = field(repr=False)
 
@@ -60,6 +67,11 @@ class Report(Document):
     def markdown(self) -> Path:
         """The same as Markdown."""
         return self.out / "report.md"
+
+    @property
+    def twins_used(self) -> str:
+        """One sentence about the files that are not in the folder of data, empty if none is absent."""
+        return report.twins_used(self.absent)
 
     def table(self, name: str) -> ReportTable:
         """Return one of the tables by name."""
@@ -74,6 +86,7 @@ class Report(Document):
             "files": [str(path) for path in self.files],
             "sources": dict(self.sources),
             "verdicts": dict(self.verdicts),
+            "absent": {name: list(files) for name, files in self.absent.items()},
             "failures": dict(self.failures),
             "results": {name: _key_numbers(result) for name, result in self.results.items()},
             "tables": {
@@ -83,6 +96,7 @@ class Report(Document):
 
     def __str__(self) -> str:
         lines = [f"{name}: {source}, diagnosis: {self.verdicts[name]}" for name, source in self.sources.items()]
+        lines += [self.twins_used] if self.absent else []
         lines += [f"{name}: failed: {why}" for name, why in self.failures.items()]
         counted = f"{len(self.charts)} figures and {len(self.tables)} tables"
         return "\n".join([*lines, f"{counted} in {self.out}; open {self.html}"])
@@ -95,7 +109,7 @@ def _key_numbers(result: Result) -> list[dict[str, Any]]:
 
 
 def catalogue() -> dict[str, str]:
-    """Return the names of everything that can be reproduced, each with a one-line description.
+    """Return the names of everything that can be reproduced, each with a one-line description; extra figures last.
 
     >>> catalogue()["impossibility"]
     'the least β when all records may be correlated'
@@ -105,6 +119,7 @@ def catalogue() -> dict[str, str]:
         curves
         | {name: f"{recipe.title}: error and MAPE over ε" for name, recipe in STUDIES.items()}
         | {_ERRATA: "table: the paper's errata with evidence"}
+        | {name: about for name, (_, about) in EXTRA.items()}
     )
 
 
@@ -113,15 +128,17 @@ def reproduce(
     *,
     out: str | Path,
     data: str | Path | None = None,
+    extra: bool = False,
     runs: int = 1000,
     seed: int = 0,
     progress: bool = True,
 ) -> Report:
     """Recompute the paper's figures and tables and write them to `out`.
 
-    names: names from `catalogue()`; none means all. Tables cover the data sets among them.
-    data:  the folder of the original files; by default the one in BAYESDP_DATA. A built-in twin replaces a missing
-           file, and every figure and table marks it.
+    names: names from `catalogue()`; none means all but the extra figures. Tables cover the data sets among them.
+    extra: also draw the extra figures, of variants in the authors' scripts that the paper does not use.
+    data:  the folder of the original files, under our names or the authors'; by default the one in BAYESDP_DATA. A
+           built-in twin replaces a missing file; the report names the file, and every figure and table marks the twin.
     runs:  the number of simulated releases for each mechanism and ε.
 
     A data set that cannot be read or run is left out; `Report.failures` and the report give the reason.
@@ -130,12 +147,12 @@ def reproduce(
     report.html, and report.md; the same seed gives the same numbers. Raises InvalidInputError for an unknown name, an
     unreadable folder of data and an unwritable output folder.
     """
-    chosen = _chosen(names)
+    chosen = _chosen(names, bool(extra))
     desk = _Desk(data, validation.natural("runs", runs), validation.natural("seed", seed, least=0))
     pictures: dict[str, bytes] = {}
     charts: list[Chart] = []
     tables: list[ReportTable] = []
-    writer = _Writer(_folder(out, originals(data) if set(chosen) - set(CURVES) else ()))
+    writer = _Writer(_folder(out, originals(data) if set(chosen) - set(_THEORY) else ()))
     for name in tracked(chosen, len(chosen), "reproducing the paper") if progress else chosen:
         new_charts, rows = desk.figures_and_tables(name)
         tables += rows
@@ -151,14 +168,23 @@ def reproduce(
     for table in every:
         writer.write(f"{_NUMBERS}/table-{table.name}.csv", table.csv())
     studies = [loaded for name in desk.results if (loaded := desk.study(name)) is not None]
-    intro = report.introduction(studies, desk.runs, desk.seed)
+    missing = {study.name: files for study in studies if (files := absent(study.data.name, data))}
+    intro = report.introduction(studies, desk.runs, desk.seed, missing)
     shown = sorted(charts, key=lambda chart: list(FIGURES).index(chart.name))
     writer.write("report.html", report.html(intro, shown, pictures, every, desk.failures))
     writer.write("report.md", report.markdown(intro, shown, every, desk.failures, _FIGURES))
     sources = {study.name: study.source for study in studies}
     verdicts = {study.name: study.diagnosis.verdict for study in studies}
     return Report(
-        writer.folder, tuple(charts), every, desk.results, sources, verdicts, desk.failures, tuple(writer.files)
+        writer.folder,
+        tuple(charts),
+        every,
+        desk.results,
+        sources,
+        verdicts,
+        missing,
+        desk.failures,
+        tuple(writer.files),
     )
 
 
@@ -175,8 +201,8 @@ class _Desk:
 
     def figures_and_tables(self, name: str) -> tuple[list[Chart], list[ReportTable]]:
         """Return the figures and the table rows of a name; none for a data set that fails."""
-        if name in CURVES:
-            return [CURVES[name][0]()], []
+        if name in _THEORY:
+            return [_THEORY[name][0]()], []
         if name == _ERRATA:
             return self._attempt(name, lambda: ([], [errata_table(self.study)])) or ([], [])
         loaded = self.study(name)
@@ -192,7 +218,8 @@ class _Desk:
 
     def _run(self, loaded: Study) -> tuple[list[Chart], list[ReportTable]]:
         result = run(loaded.experiment)
-        outputs = [error_chart(loaded, result), mape_chart(loaded, result)], study_tables(loaded, result)
+        charts = [error_chart(loaded, result), mape_chart(loaded, result), *added_charts(loaded, result)]
+        outputs = charts, study_tables(loaded, result)
         self.results[loaded.name] = result
         return outputs
 
@@ -207,13 +234,14 @@ class _Desk:
         return None
 
 
-def _chosen(names: Iterable[str]) -> list[str]:
+def _chosen(names: Iterable[str], extra: bool) -> list[str]:
     known = catalogue()
-    asked = [names] if isinstance(names, str) else list(names)
-    for name in asked:
+    chosen = [names] if isinstance(names, str) else list(names)
+    for name in chosen:
         if name not in known:
             raise InvalidInputError(f"cannot reproduce {brief(name)}: no such name; choose from {', '.join(known)}")
-    return [name for name in known if not asked or name in asked]
+    wanted = {*(chosen or set(known) - set(EXTRA)), *(EXTRA if extra else ())}
+    return [name for name in known if name in wanted]
 
 
 def _folder(out: str | Path, inputs: Sequence[Path]) -> Path:

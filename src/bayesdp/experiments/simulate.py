@@ -213,8 +213,8 @@ def run(spec: Experiment) -> Result:
         raise InvalidInputError("run needs an Experiment(name=..., model=..., query=..., frame=...)")
     query, answers = _exact(spec)
     spec.model.check_queries((query,))
-    asked = theorems() if spec.theorems is None else tuple(map(theorem_named, spec.theorems))
-    allowed = _allowed(asked, spec.model, query, spec.epsilons)
+    chosen = theorems() if spec.theorems is None else tuple(map(theorem_named, spec.theorems))
+    allowed = _allowed(chosen, spec.model, query, spec.epsilons)
     by_mechanism = {name: allowed_taus for name, allowed_taus in allowed.items() if not isinstance(allowed_taus, str)}
     reasons = tuple((name, reason) for name, reason in allowed.items() if isinstance(reason, str))
     by_mechanism |= _published(spec.model, query, spec.epsilons)
@@ -238,20 +238,20 @@ Taus = list[float | None]
 
 
 def _allowed(
-    asked: Sequence[Theorem], model: Model, query: Query, epsilons: Sequence[float]
+    chosen: Sequence[Theorem], model: Model, query: Query, epsilons: Sequence[float]
 ) -> Mapping[str, Taus | str]:
     """Return the τ of every theorem at each ε under all possible models, or the reason why it does not apply.
 
     With several models, a last entry uses the best theorem of each, as `compare` does.
     """
-    rows = ask(model, lambda theorem, member: taus(theorem, member, query, epsilons), only=asked)
+    rows = ask(model, lambda theorem, member: taus(theorem, member, query, epsilons), only=chosen)
     under = [
         {reply.theorem.name: reply.reason or "" if reply.value is None else reply.value for reply in replies}
         for replies in rows
     ]
     if len(under) == 1:
         return under[0]
-    together = {theorem.name: _least([by_theorem[theorem.name] for by_theorem in under]) for theorem in asked}
+    together = {theorem.name: _least([by_theorem[theorem.name] for by_theorem in under]) for theorem in chosen}
     best = [
         _largest([allowed_taus for allowed_taus in by_theorem.values() if not isinstance(allowed_taus, str)])
         for by_theorem in under
@@ -317,26 +317,26 @@ def _simulated(
 ) -> list[Row]:
     """Return the rows of one mechanism, from its own random stream."""
     generator = np.random.default_rng([spec.seed, crc32(f"{spec.name}/{mechanism}".encode())])
-    truths = np.array(answers).reshape(-1, query.dimension)
+    exact = np.array(answers).reshape(-1, query.dimension)
     rows = []
     for epsilon, tau in zip(spec.epsilons, allowed, strict=True):
         if tau is None:
             rows.append(Row(mechanism, epsilon, proven=proven))
             continue
         scale = laplace_scale(query, tau)
-        noise = scale * SimulatedLaplace(1.0, generator).draw((len(truths), spec.runs, query.dimension))
-        errors = np.abs((truths[:, None] + noise) - truths[:, None])
+        noise = scale * SimulatedLaplace(1.0, generator).draw((len(exact), spec.runs, query.dimension))
+        errors = np.abs((exact[:, None] + noise) - exact[:, None])
         quantile = float(np.quantile(errors.max(axis=2), 1 - spec.beta, axis=1).mean())
         alpha = Laplace(scale).alpha(spec.beta, cells=query.dimension)
         factor = alpha / Laplace(laplace_scale(query, epsilon)).alpha(spec.beta, cells=query.dimension)
-        rows.append(Row(mechanism, epsilon, tau, alpha, quantile, _percentage(errors, truths), factor, proven))
+        rows.append(Row(mechanism, epsilon, tau, alpha, quantile, _percentage(errors, exact), factor, proven))
     return rows
 
 
-def _percentage(errors: NDArray[np.float64], truths: NDArray[np.float64]) -> float | None:
+def _percentage(errors: NDArray[np.float64], exact: NDArray[np.float64]) -> float | None:
     """Return the mean error in percent of the answer, over data sets and cells with nonzero answers."""
-    some = truths != 0
-    return float(100 * (errors.mean(axis=1)[some] / np.abs(truths[some])).mean()) if some.any() else None
+    some = exact != 0
+    return float(100 * (errors.mean(axis=1)[some] / np.abs(exact[some])).mean()) if some.any() else None
 
 
 def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:

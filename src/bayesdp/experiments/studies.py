@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import numpy as np
 from bayesdp.experiments import paper
 from bayesdp.experiments.data import Dataset, load
 from bayesdp.experiments.simulate import Assumption, Experiment
-from bayesdp.models import ChainLayout, GaussianGroups, MarkovChain
+from bayesdp.models import ChainLayout, GaussianGroups, MarkovChain, OddsSeries
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.plotting.results import EPSILONS
 from bayesdp.queries import Count, Query, Sum
@@ -35,6 +35,23 @@ _SORTED = 0.9
 _AGAINST = (Verdict.DOUBTFUL, Verdict.VIOLATED)
 
 
+@dataclass(frozen=True)
+class Windows:
+    """A division of the records, by a clock of their order or a public column, with the exact answer of each window.
+
+    cells: the values of the column; None for a clock. answers: those of several tables one after another.
+    """
+
+    by: str
+    number: int
+    answers: tuple[float, ...]
+    cells: tuple[str, ...] | None = None
+
+    def question(self, query: Query) -> Query:
+        """Return the query about each window."""
+        return replace(query, by=self.by, by_cells=self.cells)
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """A data set of the paper, ready to run.
@@ -42,6 +59,8 @@ class Study:
     unit:    the unit of the answer.
     records: the number of records in the query; size: how many of them may be correlated.
     fitted:  the model with the columns of `sample`, the table on which its assumptions are tested.
+    windows: a division of the records into windows.
+    fit_series: fits odds by distance to a series; None for groups.
     remarks: further facts about these data, as sentences.
     """
 
@@ -54,7 +73,14 @@ class Study:
     size: int
     fitted: GaussianGroups | MarkovChain
     sample: pl.DataFrame
+    windows: Windows
+    fit_series: Callable[[], OddsSeries] | None = None
     remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def series(self) -> tuple[OddsSeries, ...]:
+        """The records as a series whose odds depend on the distance, fitted to these data; none for groups."""
+        return () if self.fit_series is None else (self.fit_series(),)
 
     @property
     def source(self) -> str:
@@ -70,7 +96,7 @@ class Study:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """The diagnosis of the model on the data."""
+        """The diagnosis of the model on the records that the query is about."""
         return self.fitted.diagnosis or self.fitted.diagnose(self.sample)
 
     @property
@@ -129,6 +155,8 @@ def study(
         size,
         setup.fitted,
         setup.sample,
+        setup.windows,
+        setup.fit_series,
         tuple(f"{text[0].upper()}{text[1:]}" for text in setup.remarks),
     )
 
@@ -140,6 +168,8 @@ class _Setup:
     records: int
     fitted: GaussianGroups | MarkovChain
     sample: pl.DataFrame
+    windows: Windows
+    fit_series: Callable[[], OddsSeries] | None = None
     frame: pl.DataFrame | None = None
     truth: tuple[float, ...] | None = None
     assumptions: tuple[Assumption, ...] = ()
@@ -149,7 +179,7 @@ class _Setup:
 def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.DataFrame) -> _Setup:
     """Estimate the covariance of the roles from all rows; the query is about `groups`, one row for each family."""
     printed = paper.DATA[name]
-    fitted = GaussianGroups.fit(frame, value=list(roles))
+    fitted = GaussianGroups.fit(frame, value=list(roles), diagnose=False)
     model = replace(fitted, layout=None, column="value", record="family member")
     query, long = Sum("value", bounds=printed.bounds), groups.unpivot(on=list(roles), value_name="value")
     remarks = _clipped(long["value"], query, STUDIES[name].unit)
@@ -157,7 +187,24 @@ def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.D
     supposed = tuple(
         Assumption(f"{theorem}, {IF_EQUAL}", equal, theorem) for theorem in ("gaussian-paper", "gaussian-tight")
     )
-    return _Setup(model, query, long.height, fitted, groups, frame=long, assumptions=supposed, remarks=remarks)
+    return _Setup(
+        model,
+        query,
+        long.height,
+        fitted,
+        groups,
+        _by_role(groups.select(roles), query),
+        frame=long,
+        assumptions=supposed,
+        remarks=remarks,
+    )
+
+
+def _by_role(groups: pl.DataFrame, query: Sum) -> Windows:
+    """Return the sum of each role as the answer of a window."""
+    assert query.bounds is not None
+    sums = (float(groups[role].clip(*query.bounds).sum()) for role in groups.columns)
+    return Windows("role", groups.width, tuple(sums), tuple(groups.columns))
 
 
 def _clipped(values: pl.Series, query: Sum, unit: str) -> tuple[str, ...]:
@@ -206,6 +253,7 @@ def _synthetic_iq(frame: pl.DataFrame) -> _Setup:
         long.height,
         laid_out,
         frame,
+        _by_role(frame, query),
         frame=long,
         remarks=_clipped(long["value"], query, STUDIES["syntheticiq"].unit),
     )
@@ -216,7 +264,31 @@ def _activity(frame: pl.DataFrame) -> _Setup:
         frame, state="steps > 0", order_by=["date", "interval"], missing="drop", record="5-minute interval"
     )
     assert chain.length is not None
-    return _Setup(chain, Count("steps > 0", equals=True), chain.length, chain, frame, frame=frame)
+    windows, fit = Windows("hour", 24, _active_by_hour(frame, "hour")), partial(_odds_of_intervals, frame)
+    return _Setup(chain, Count("steps > 0", equals=True), chain.length, chain, frame, windows, fit, frame=frame)
+
+
+def _odds_of_intervals(frame: pl.DataFrame, length: int | None = None) -> OddsSeries:
+    """Fit the odds by distance, given the hour; length: of a series, if not of the whole table."""
+    series = OddsSeries.fit(
+        frame,
+        state="steps > 0",
+        order_by=["date", "interval"],
+        within="hour",
+        missing="drop",
+        record="5-minute interval",
+        diagnose=False,
+    )
+    return series if length is None else replace(series, length=length)
+
+
+def _active_by_hour(frame: pl.DataFrame, *columns: str) -> tuple[float, ...]:
+    """Return the number of active intervals in each group of these columns; the hour is that of the interval."""
+    import polars as pl
+
+    present = frame.filter(pl.col("steps").is_not_null()).with_columns(hour=pl.col("interval") // 100)
+    active = present.group_by(columns).agg((pl.col("steps") > 0).sum().alias("active")).sort(columns)
+    return tuple(map(float, active["active"]))
 
 
 def _activity_day(frame: pl.DataFrame) -> _Setup:
@@ -231,13 +303,31 @@ def _activity_day(frame: pl.DataFrame) -> _Setup:
     assert isinstance(whole.model, MarkovChain)
     model = replace(whole.model, length=longest, gaps=bool((days["records"] < longest).any()), diagnosis=None)
     by_day = replace(model, layout=ChainLayout("interval", "date", dropped=True))
-    return _Setup(model, whole.query, longest, by_day, frame, truth=tuple(map(float, days["active"])))
+    return _Setup(
+        model,
+        whole.query,
+        longest,
+        by_day,
+        frame,
+        Windows("hour", 24, _active_by_hour(frame, "date", "hour")),
+        partial(_odds_of_intervals, frame, longest),
+        truth=tuple(map(float, days["active"])),
+    )
 
 
 def _electricity(frame: pl.DataFrame) -> _Setup:
+    import polars as pl
+
     chain = MarkovChain.fit(frame, state="high", order_by="day", step="1d", record="day")
     assert chain.length is not None
-    return _Setup(chain, Count("high", equals=True), chain.length, chain, frame, frame=frame)
+    months = frame.group_by(pl.col("day").dt.truncate("1mo")).agg(pl.col("high").sum()).sort("day")
+    windows = Windows("month", months.height, tuple(map(float, months["high"])))
+    query, fit = Count("high", equals=True), partial(_odds_of_days, frame)
+    return _Setup(chain, query, chain.length, chain, frame, windows, fit, frame=frame)
+
+
+def _odds_of_days(frame: pl.DataFrame) -> OddsSeries:
+    return OddsSeries.fit(frame, state="high", order_by="day", step="1d", record="day", diagnose=False)
 
 
 @dataclass(frozen=True)

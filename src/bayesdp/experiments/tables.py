@@ -206,7 +206,7 @@ def _records(name: str, study: Study) -> Iterator[Cells]:
         f"differs: {frame.height:,} counts the {missing:,} missing values"
         if missing
         else f"differs: one child of each family and its parents are {study.records // study.size} trios; the file has "
-        f"{frame.height} rows, one a child"
+        f"{frame.height} rows, one a child; the paper's number must rest on another edition of it"
     )
     yield _row("records n", DATA[name].records, None, study.records, reason, digits=0)
 
@@ -346,7 +346,7 @@ def _general_mape(result: Result) -> Cells:
     above = [epsilon for epsilon, share in shares.items() if share > claim]
     verdict = "does not hold: it is below that for every ε from 1 on"
     if above:
-        up_to = f"holds for ε up to {max(above):g} only: the mean error is n/ε records"
+        up_to = f"holds, for ε up to {max(above):g}: the mean error is n/ε records"
         verdict = up_to if len(above) < len(shares) else "holds for every ε tried"
     return "MAPE of general, %", f"above {claim:g}", "–", f"up to {max(shares.values()):.3g}", verdict
 

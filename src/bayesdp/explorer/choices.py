@@ -9,8 +9,12 @@ from urllib.parse import parse_qsl, urlencode
 
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError
+from bayesdp.queries import Query
 
-__all__ = ["BETAS", "EPSILONS", "Choices", "Target", "between", "number", "positive", "whole"]
+__all__ = ["BETAS", "DELTAS", "EPSILONS", "WINDOWS", "Choices", "Target", "between", "number", "positive", "whole"]
+
+DELTAS = ("1e-12", "1e-11", "1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4")
+"""The positions of the slider of δ."""
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5", "7", "10", "15", "20")
 """The positions of the slider, and the points of the chart."""
@@ -18,37 +22,57 @@ EPSILONS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5"
 BETAS = {"0.1": "90 %", "0.05": "95 %", "0.01": "99 %"}
 """The probability that the error is larger, and that it is not."""
 
+WINDOWS: Mapping[str, str] = {
+    "": "all records together",
+    "hour": "each hour of the day",
+    "weekday": "each weekday",
+    "weekday,hour": "each hour of each weekday",
+    "date": "each date",
+    "week": "each week",
+    "month": "each month",
+}
+"""The windows that a question can be divided into: names of clocks, and what each answer is about."""
+
 _LONGEST = 2000
 """The largest number of characters of a field."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The target: a promise ε, or an acceptable error α; the error is exceeded with probability β."""
+    """The target: a promise ε, with a δ or without, or an acceptable error α; β is how often the error is larger."""
 
     epsilon: float | None
     alpha: float | None
     beta: float
+    delta: float | None = None
 
 
 @dataclass(frozen=True)
 class Choices:
     """Every field of the page as it was typed, including the fields that are hidden at the moment.
 
-    kind, column, values, low, high, size: the question.
-    start, epsilon, alpha, beta:           the promise or the error to start from.
-    assumed, group_size, … memory:         a model without data.
-    order_by, … missing, assumption:       the layout of a table, and the chosen assumption.
+    kind, column, … size:            the question; condition: a comparison, such as "> 0", of the column.
+    by, since, until:                the windows of the question: one of `WINDOWS`, and the ends of the order.
+    start, epsilon, … beta:          the promise or the error to start from; definition: "pure" or, with δ,
+                                     "approximate".
+    assumed, group_size, … memory:   a model without data.
+    order_by, … missing, assumption: the layout of a table, and the chosen assumption.
     """
 
     kind: str = "count"
     column: str = ""
+    condition: str = ""
     values: str = "true"
     low: str = "0"
     high: str = "100"
     size: str = "1000"
+    by: str = ""
+    since: str = ""
+    until: str = ""
     start: str = "epsilon"
     epsilon: str = "1"
+    definition: str = "pure"
+    delta: str = "1e-6"
     alpha: str = "25"
     beta: str = "0.05"
     assumed: str = "chain"
@@ -59,7 +83,10 @@ class Choices:
     length: str = "1000"
     odds: str = "5"
     order_by: str = ""
+    then_by: str = ""
+    last_by: str = ""
     entity: str = ""
+    and_entity: str = ""
     step: str = ""
     group: str = ""
     role: str = ""
@@ -67,7 +94,8 @@ class Choices:
     assumption: str = ""
 
     _LOOKED_AT: ClassVar[tuple[str, ...]] = (
-        "kind", "column", "values", "low", "high", "size", "order_by", "entity", "step", "group", "role", "missing",
+        "kind", "column", "condition", "values", "low", "high", "size", "by", "since", "until", "order_by",
+        "then_by", "last_by", "entity", "and_entity", "step", "group", "role", "missing",
     )  # fmt: skip
 
     @classmethod
@@ -109,7 +137,44 @@ class Choices:
         beta = validation.probability("the share of cases", _number("the share of cases", self.beta))
         if self.start == "alpha":
             return Target(None, positive("the error", self.alpha), beta)
-        return Target(positive("ε", self.epsilon), None, beta)
+        delta = None if self.definition == "pure" else validation.probability("δ", _number("δ", self.delta))
+        return Target(positive("ε", self.epsilon), None, beta, delta)
+
+    @property
+    def subject(self) -> str:
+        """The column that is asked about, or a condition on it.
+
+        >>> Choices(column="steps", condition="> 0").subject, Choices(column="my steps", condition="> 0").subject
+        ('steps > 0', '`my steps` > 0')
+        """
+        column, condition = self.column, self.condition.strip()
+        if not (condition and column and self.kind in Query.kinds() and Query.kinds()[self.kind].counts_values):
+            return column
+        return f"{column if column.isidentifier() else f'`{column}`'} {condition}"
+
+    @property
+    def order(self) -> list[str]:
+        """The columns that order the records."""
+        return [name for name in (self.order_by, self.then_by, self.last_by) if name]
+
+    @property
+    def windows(self) -> list[str]:
+        """The clocks that divide the question; none without an order.
+
+        >>> Choices(order_by="at", by="weekday,hour").windows
+        ['weekday', 'hour']
+        """
+        return [name for name in self.by.split(",") if name] if self.order else []
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The ends of the order between which the question reads records; empty where there is none."""
+        return (self.since.strip(), self.until.strip()) if self.order else ("", "")
+
+    @property
+    def entities(self) -> list[str]:
+        """The columns that identify independent chains."""
+        return [name for name in (self.entity, self.and_entity) if name]
 
     @property
     def looked_at(self) -> tuple[str, ...]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bayesdp._support.validation import Scalar
+from bayesdp.errors import FrameError
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.first_choices import first_choices
 from bayesdp.models import AnyOf, Model
 
+if TYPE_CHECKING:
+    from bayesdp.frames.source import Kind, LazyTable
+
 __all__ = ["ExploredFile", "discreet", "hides"]
+
+_SMALL = 64 * 2**20
+"""The largest file, in bytes, that the page reads without being told to."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +29,13 @@ class ExploredFile:
 
     path:    the file as given; empty if there is none.
     model:   the model in the file.
-    columns: the names of the table's columns. Rows are read only when the reader looks at the table, and never stored.
+    kinds:   the table's columns and the kinds of their values. No row is stored.
     """
 
     kind: Literal["nothing", "model", "table"]
     path: str = ""
     model: Model | None = None
-    columns: tuple[str, ...] = ()
+    kinds: Mapping[str, Kind | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: str | Path | None) -> ExploredFile:
@@ -40,7 +49,18 @@ class ExploredFile:
             return cls("model", str(path), Model.load(path))
         from bayesdp.frames.source import scan
 
-        return cls("table", str(path), columns=tuple(scan(str(path)).schema))
+        table = scan(str(path))
+        return cls("table", str(path), kinds={column: _kind(table, column) for column in table.schema})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the table's columns."""
+        return tuple(self.kinds)
+
+    @property
+    def small(self) -> bool:
+        """Whether the table is a file that is read in seconds, so that the page need not wait for a button."""
+        return self.kind == "table" and Path(self.path).is_file() and Path(self.path).stat().st_size <= _SMALL
 
     @property
     def name(self) -> str:
@@ -51,7 +71,7 @@ class ExploredFile:
     def start(self) -> Choices:
         """The initial choices."""
         if self.kind == "table":
-            return Choices(values="")
+            return first_choices(self.kinds)
         if self.model is None:
             return Choices()
         numbers = self.model.metric
@@ -61,6 +81,14 @@ class ExploredFile:
             column=self.model.columns[0] if len(self.model.columns) > 1 else "",
             values=json.dumps(states[-1], ensure_ascii=False) if states else "" if self.model.states else "true",
         )
+
+
+def _kind(table: LazyTable, column: str) -> Kind | None:
+    """Return the kind of a column's values; None for a type that no question reads."""
+    try:
+        return table.kind(column)
+    except FrameError:
+        return None
 
 
 def hides(model: Model, public: tuple[Scalar, ...]) -> bool:

@@ -1,8 +1,9 @@
-"""The page in Shiny: it lays out `page_text` and starts the remaining computations."""
+"""The page in Shiny: it lays out `page_text`, starts the remaining computations, and makes the release."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,18 @@ from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 from shiny.types import SilentException
 from starlette.requests import Request
 
+from bayesdp._support.progress import listening_to_progress
 from bayesdp._support.words import kept_together
 from bayesdp.errors import BayesDPError
 from bayesdp.explorer.assumed import ASSUMPTIONS
-from bayesdp.explorer.choices import BETAS, EPSILONS, Choices
+from bayesdp.explorer.choices import BETAS, DELTAS, EPSILONS, WINDOWS, Choices
 from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.page_text import Bar, PageText, page_text, wanted_of
-from bayesdp.explorer.priced_assumptions import NOTE, PricedAssumptions, look
+from bayesdp.explorer.priced_assumptions import NOTE, PricedAssumptions, check_complete, priced_assumptions_of
 from bayesdp.explorer.question import KINDS
+from bayesdp.explorer.release_page import release_form, serve_release
 from bayesdp.explorer.view import Findings, Job, Wanted, done, next_job, together
+from bayesdp.frames.source import KINDS as TYPES
 from bayesdp.queries import Query
 
 __all__ = ["application", "assumption_list"]
@@ -29,6 +33,9 @@ _ASSETS = Path(__file__).parent / "www"
 
 _PAUSE = 0.5
 """Seconds without a change before the slower theorems run."""
+
+_SETTLED = 0.8
+"""Seconds without a change before a small table is read."""
 
 _MOST_KEPT = 16
 """The number of models and queries whose findings are kept."""
@@ -41,6 +48,8 @@ _KIND_LABELS = {
     "mean": "The mean of a column",
     "variance": "The variance of a column",
 }
+
+_DEFINITIONS = {"pure": "ε alone", "approximate": "ε and δ"}
 
 _PERCENTS = tuple(f"{share / 100:g}" for share in (0, 5, *range(10, 96, 5), 98))
 _STAYS = tuple(f"{share / 100:g}" for share in (*range(50, 96, 5), 97, 98, 99))
@@ -56,7 +65,10 @@ def application(explored: ExploredFile) -> App:
         return _page(explored, Choices.from_query(request.url.query, explored.start))
 
     def server(inputs: Inputs, output: Outputs, session: Session) -> None:
-        _serve(_Conversation(explored, seen, inputs), session)
+        conversation = _Conversation(explored, seen, inputs)
+        _serve(conversation, session)
+        if explored.kind == "table":
+            serve_release(explored, conversation.choices, conversation.priced_assumptions, inputs)
 
     return App(page, server, static_assets=_ASSETS)
 
@@ -77,8 +89,9 @@ def _page(explored: ExploredFile, choices: Choices) -> TagList:
         tags.header(
             tags.h1("bayesdp explorer", f": {explored.name}" if explored.name else ""),
             tags.p(
-                "What may an attacker learn about one record if records are correlated? This page releases nothing, "
-                "shows no value of a record, and sends nothing to other machines."
+                "What may an attacker learn about one record if records are correlated? This page shows no value of a "
+                "record, sends nothing to other machines, and releases ",
+                "nothing before you sign." if explored.kind == "table" else "nothing.",
             ),
         ),
         tags.main(
@@ -88,9 +101,15 @@ def _page(explored: ExploredFile, choices: Choices) -> TagList:
                 _assumption(explored, choices),
                 onsubmit="return false",
                 class_="long" if explored.kind == "table" else None,
+                autocomplete="off",
                 aria_label="Query and assumption",
             ),
-            tags.div(ui.output_ui("answer"), ui.output_ui("chart"), ui.output_ui("picture")),
+            tags.div(
+                ui.output_ui("answer"),
+                release_form(explored) if explored.kind == "table" else None,
+                ui.output_ui("chart"),
+                ui.output_ui("picture"),
+            ),
             tags.div(ui.output_ui("code"), class_="below"),
         ),
         lang="en",
@@ -104,19 +123,15 @@ def _question(explored: ExploredFile, choices: Choices) -> Tag:
     averaging = [kind for kind in KINDS if Query.kinds()[kind].averaged]
     labels = {kind: _KIND_LABELS.get(kind, kind) for kind in KINDS}
     fields: list[TagChild] = [_field(ui.input_select("kind", "Question", labels, selected=choices.kind))]
-    columns = explored.columns or (explored.model.columns if explored.model is not None else ())
+    columns = () if explored.model is None else explored.model.columns
     if explored.kind == "table":
-        hint = "For counts, a condition such as steps > 0 is possible."
-        fields.append(_text("column", "Column", choices, columns=explored.columns, hint=hint))
-        listed = tags.details(
-            tags.summary(f"The {len(columns)} columns"), tags.p(", ".join(columns), class_="hint columns")
-        )
-        fields.append(listed)
+        fields.append(_column("column", "Column", explored, choices))
+        hint = "Leave it empty to count values of the column."
+        condition = ui.input_text("condition", "Condition on the column", choices.condition, placeholder="such as > 0")
+        fields.append(_field(condition, counting, hint))
     elif len(columns) > 1:
         fields.append(_field(ui.input_select("column", "Column", list(columns), selected=choices.column)))
     hint = "Comma-separated. They must be public; the page does not read them from the table."
-    if explored.kind == "table":
-        hint += " Leave empty for a condition."
     fields += [
         _text("values", "Values to count", choices, hint=hint, kinds=counting),
         tags.div(
@@ -127,7 +142,21 @@ def _question(explored: ExploredFile, choices: Choices) -> Tag:
         ),
         _text("size", "Number of records (public)", choices, kinds=averaging),
     ]
+    if explored.kind == "table":
+        fields.append(_windows(choices))
     return tags.fieldset(tags.legend("The question"), *fields)
+
+
+def _windows(choices: Choices) -> Tag:
+    """Return the fields that divide a question by the clock or the calendar; they need an order."""
+    by = ui.input_select("by", "One answer for", dict(WINDOWS), selected=choices.by)
+    ends = "Such as 2012-10-01. Both may be empty, unless you ask by date, week or month."
+    return tags.div(
+        _field(by, hint="A record is in one window, so all answers together cost as much as one."),
+        tags.div(_text("since", "Records from", choices), _text("until", "to before", choices), class_="pair"),
+        tags.p(ends, class_="hint", style="margin:-.5rem 0 .8rem"),
+        data_after="order_by",
+    )
 
 
 def _target(choices: Choices) -> Tag:
@@ -142,7 +171,12 @@ def _target(choices: Choices) -> Tag:
         tags.legend("Promise and error"),
         _field(start),
         tags.div(
-            _stops("epsilon", "Promise ε", EPSILONS, choices, "more private", "less private"), data_start="epsilon"
+            _stops("epsilon", "Promise ε", EPSILONS, choices, "more private", "less private"),
+            _field(ui.input_select("definition", "Definition", _DEFINITIONS, selected=choices.definition)),
+            tags.div(
+                _stops("delta", "δ", DELTAS, choices, "more private", "less private"), data_definition="approximate"
+            ),
+            data_start="epsilon",
         ),
         tags.div(_text("alpha", "Largest error α", choices), data_start="alpha"),
         _field(ui.input_select("beta", "The error holds in", betas, selected=choices.beta)),
@@ -180,21 +214,31 @@ def _assumption(explored: ExploredFile, choices: Choices) -> Tag:
 
 
 def _table(explored: ExploredFile, choices: Choices) -> Tag:
-    counting = [kind for kind in KINDS if Query.kinds()[kind].counts_values]
-    adding = [kind for kind in KINDS if kind not in counting]
+    adding = [kind for kind in KINDS if not Query.kinds()[kind].counts_values]
     missing = {"error": "are an error", "drop": "are left out"}
     return tags.fieldset(
         tags.legend("What is assumed"),
-        _text("order_by", "Columns that order the records", choices, hint="Comma-separated, such as date,interval."),
-        _text("entity", "Columns that identify independent chains", choices, hint="Such as person. May be empty."),
+        _column("order_by", "Records are ordered by", explored, choices),
+        tags.div(_column("then_by", "then by", explored, choices), data_after="order_by"),
+        tags.div(_column("last_by", "then by", explored, choices), data_after="order_by then_by"),
+        _column("entity", "Chains are independent if they differ in", explored, choices),
+        tags.div(_column("and_entity", "or in", explored, choices), data_after="entity"),
         _text("step", "Spacing of the order", choices, hint="Such as 5m or 1d. May be empty."),
-        _text("group", "Columns that identify groups", choices, kinds=adding, hint="Such as family."),
-        _text("role", "Column of roles in a group", choices, kinds=adding, hint="May be empty."),
+        _column("group", "Records of a group share", explored, choices, adding),
+        _column("role", "Column of roles in a group", explored, choices, adding),
         _field(ui.input_select("missing", "Missing values", missing, selected=choices.missing)),
         ui.input_action_button("look", "Look at the table"),
         tags.p(NOTE, class_="hint"),
         ui.output_ui("priced_assumptions"),
     )
+
+
+def _column(name: str, label: str, explored: ExploredFile, choices: Choices, kinds: list[str] | None = None) -> Tag:
+    """Return a list of the table's columns with their types."""
+    listed = {"": "(none)"} | {
+        column: f"{column} — {'not usable' if kind is None else TYPES[kind]}" for column, kind in explored.kinds.items()
+    }
+    return _field(ui.input_select(name, label, listed, selected=getattr(choices, name)), kinds)
 
 
 def _field(control: Tag, kinds: list[str] | None = None, hint: str = "") -> Tag:
@@ -209,16 +253,8 @@ def _text(
     *,
     hint: str = "",
     kinds: list[str] | None = None,
-    columns: tuple[str, ...] = (),
 ) -> Tag:
-    """Return a text field that suggests the names of columns."""
-    control = ui.input_text(name, label, getattr(choices, name))
-    if columns:
-        for part in control.children:
-            if isinstance(part, Tag) and part.name == "input":
-                part.attrs["list"] = f"{name}-list"
-        control.append(tags.datalist(*(tags.option(value=column) for column in columns), id=f"{name}-list"))
-    return _field(control, kinds, hint)
+    return _field(ui.input_text(name, label, getattr(choices, name)), kinds, hint)
 
 
 def _stops(name: str, label: str, stops: tuple[str, ...], choices: Choices, left: str, right: str) -> Tag:
@@ -248,24 +284,42 @@ def _visibility() -> str:
     """Return the style that hides fields that do not apply; they keep their content."""
     rules = [
         f'body:has(#{chooser} option[value="{value}"]:checked) [data-{name}]:not([data-{name}~="{value}"])'
-        for chooser, name, values in (("kind", "kinds", KINDS), ("assumed", "assumed", ASSUMPTIONS))
+        for chooser, name, values in (
+            ("kind", "kinds", KINDS),
+            ("assumed", "assumed", ASSUMPTIONS),
+            ("definition", "definition", _DEFINITIONS),
+        )
         for value in values
+    ]
+    rules += [
+        f'body:has(#{chooser} option[value=""]:checked) [data-after~="{chooser}"]'
+        for chooser in ("order_by", "then_by", "entity")
     ]
     rules += [
         f'body:has(input[name="start"][value="{value}"]:checked) [data-start]:not([data-start~="{value}"])'
         for value in ("epsilon", "alpha")
     ]
+    rules.append("body:has(#condition:not(:placeholder-shown)) .field:has(> * > #values)")
     return f"{','.join(rules)}{{display:none}}"
 
 
 # What is shown
 
 
-def _answer(shown: PageText) -> TagChild:
+def _answer(shown: PageText, looking: str) -> TagChild:
+    """Return the bars and the interval, or what is missing; looking: what is known of the reading of a table."""
     if shown.problem:
-        return tags.section(tags.h2("Nothing to show yet"), tags.p(shown.problem), class_="problem", role="status")
+        return TagList(
+            tags.section(
+                tags.h2("What is still missing"), tags.p(looking or shown.problem), class_="problem", role="status"
+            ),
+            tags.section(tags.h2("What your choices mean"), *map(tags.p, shown.meaning), *map(_bar, shown.bars))
+            if shown.meaning
+            else None,
+        )
     return tags.section(
         tags.h2("What may an attacker believe about one record?"),
+        *(tags.p(text, class_="quiet") for text in shown.meaning),
         tags.p(shown.question + ". " + shown.assumption, class_="quiet"),
         *(tags.p(text, class_="warning") for text in shown.warnings),
         *map(_bar, shown.bars),
@@ -273,6 +327,7 @@ def _answer(shown: PageText) -> TagChild:
         tags.p(_unbroken(shown.interval), class_="interval"),
         tags.p(shown.price),
         tags.p(shown.noise, class_="quiet"),
+        tags.p(shown.approximate, class_="quiet") if shown.approximate else None,
         *(tags.p(text, class_="hint") for text in shown.notes),
         tags.div(_unbroken(f"{shown.bars[-1].words}, ± {shown.error}"), class_="summary", aria_hidden="true"),
         aria_live="polite",
@@ -342,35 +397,31 @@ def _listing(name: str, label: str, text: str) -> TagList:
     return TagList(tags.div(tags.h3(label), copy, class_="head"), tags.pre(text, id=name, tabindex="0"))
 
 
-def assumption_list(
-    priced_assumptions: PricedAssumptions | None, choices: Choices, problem: str, *, busy: bool
-) -> TagChild:
-    """Return the priced assumptions of a table, with a radio button for each possible one, or a notice."""
-    if busy:
-        return tags.p("Looking at the table …", class_="wait", role="status")
-    if problem:
-        return tags.p(problem, class_="warning", role="alert")
+def assumption_list(priced_assumptions: PricedAssumptions | None, choices: Choices) -> TagChild:
+    """Return the priced assumptions of a table, with a radio button for each possible one."""
     if priced_assumptions is None or not priced_assumptions.fits(choices):
         return None
     assumption = priced_assumptions.chosen(choices)
-    steps = priced_assumptions.steps
+    shown = priced_assumptions.shown
     options: dict[str, TagChild] = {
-        step.name: tags.span(
-            f"{step.name} — error {step.error}", tags.strong(" (recommended)") if step.recommended else None
+        each.name: tags.span(
+            f"{each.name} — error {each.error}{f' ({each.share})' if each.share else ''}, ",
+            tags.span(each.verdict, class_=f"verdict {each.verdict.replace(' ', '-')}"),
+            tags.strong(" (recommended)") if each.recommended else None,
         )
-        for step in steps
-        if step.possible
+        for each in shown
+        if each.possible
     }
     lines = [
         tags.div(
-            tags.strong(step.name),
+            tags.strong(each.name),
             ": ",
-            tags.span(step.verdict, class_=f"verdict {step.verdict.replace(' ', '-')}"),
-            tags.p(f"Assumes: {step.assumes}", class_="hint"),
-            tags.p(f"The table: {step.shown}", class_="hint"),
+            tags.span(each.verdict, class_=f"verdict {each.verdict.replace(' ', '-')}"),
+            tags.p(f"Assumes: {each.assumes}", class_="hint"),
+            tags.p(f"The table: {each.shown}", class_="hint"),
             class_="assumption",
         )
-        for step in steps
+        for each in shown
     ]
     reported = priced_assumptions.advice
     share = f"{100 * (1 - reported.beta):g} %"
@@ -383,7 +434,7 @@ def assumption_list(
         )
         if options
         else None,
-        tags.p(priced_assumptions.advice.why),
+        tags.p(f"{reported.why} {reported.outlook}".strip()),
         tags.details(tags.summary("Details of each assumption, and the verdict of the table"), *lines),
     )
 
@@ -392,7 +443,7 @@ def assumption_list(
 
 
 class _Conversation:
-    """One open page: its choices and the results computed for it."""
+    """One open page: its choices, the results computed for it, and the release it makes."""
 
     def __init__(self, explored: ExploredFile, seen: dict[tuple[str, ...], PricedAssumptions], inputs: Inputs) -> None:
         self.explored = explored
@@ -407,10 +458,15 @@ class _Conversation:
         self.shown = reactive.calc(self._shown)
         self._work = reactive.extended_task(_worked)
         self._look = reactive.extended_task(_looked)
+        self._progress = _Progress()
+        self._looked_at: set[tuple[str, ...]] = set()
+        self._waiting_for: tuple[str, ...] = ()
+        self._since = time.monotonic()
         reactive.effect(self._compute_what_is_left)
         reactive.effect(self._keep_priced_assumptions)
         reactive.effect(self._keep_pictures)
-        reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(explored, self.choices())))
+        reactive.effect(self._look_by_itself)
+        reactive.effect(reactive.event(inputs.look)(self._start_looking))
 
     def _wanted(self) -> Wanted | None:
         try:
@@ -453,19 +509,61 @@ class _Conversation:
     def _keep_priced_assumptions(self) -> None:
         if self._look.status() != "success":
             return
-        seen = self._look.result()
+        looked_at, seen = self._look.result()
         if isinstance(seen, PricedAssumptions):
-            self._seen[seen.choices.looked_at] = seen
+            self._seen[looked_at] = seen
             self._newest.set(seen)
 
-    def shown_priced_assumptions(self) -> TagChild:
-        """Return the priced assumptions, a progress message, or the reason why there are none."""
-        status = self._look.status()
-        result = self._look.result() if status == "success" else None
-        now = self.choices()
-        return assumption_list(
-            self.priced_assumptions(), now, result if isinstance(result, str) else "", busy=status == "running"
-        )
+    def _start_looking(self) -> None:
+        self._look.invoke(self.explored, self.choices(), self._progress)
+
+    def _look_by_itself(self) -> None:
+        """Look at a small table as soon as a question is complete and has not changed for a moment."""
+        choices, status = self.choices(), self._look.status()
+        if status == "running" or not self.explored.small:
+            return
+        if choices.looked_at != self._waiting_for:
+            self._waiting_for, self._since = choices.looked_at, time.monotonic()
+        if choices.looked_at in self._looked_at or choices.looked_at in self._seen:
+            return
+        try:
+            check_complete(self.explored, choices)
+        except BayesDPError:
+            return
+        if time.monotonic() - self._since < _SETTLED:
+            reactive.invalidate_later(_SETTLED)
+            return
+        self._looked_at.add(choices.looked_at)
+        self._start_looking()
+
+    def status(self) -> str:
+        """Return how far the reading of the table is, or why it cannot be read; empty otherwise."""
+        if self._look.status() == "running":
+            reactive.invalidate_later(_PAUSE)
+            return str(self._progress)
+        if self._look.status() != "success":
+            return ""
+        looked_at, result = self._look.result()
+        return result if isinstance(result, str) and looked_at == self.choices().looked_at else ""
+
+
+class _Progress:
+    """How far a reading of the table is; one thread writes it, and the page reads it."""
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Begin anew."""
+        self._label, self._share, self._begun = "reading the table", 0.0, time.monotonic()
+
+    def report(self, label: str, share: float) -> None:
+        """Note how far the work is."""
+        self._label, self._share = label, share
+
+    def __str__(self) -> str:
+        done = f"{100 * self._share:.0f} %, " if self._share else ""
+        return f"{self._label.capitalize()} … {done}{time.monotonic() - self._begun:.0f} s"
 
 
 async def _worked(job: Job) -> tuple[Job, Findings | None]:
@@ -478,11 +576,19 @@ async def _worked(job: Job) -> tuple[Job, Findings | None]:
         return job, None
 
 
-async def _looked(explored: ExploredFile, choices: Choices) -> PricedAssumptions | str:
+async def _looked(
+    explored: ExploredFile, choices: Choices, progress: _Progress
+) -> tuple[tuple[str, ...], PricedAssumptions | str]:
+    progress.start()
+
+    def looked() -> PricedAssumptions:
+        with listening_to_progress(progress.report):
+            return priced_assumptions_of(explored, choices)
+
     try:
-        return await asyncio.to_thread(look, explored, choices)
+        return choices.looked_at, await asyncio.to_thread(looked)
     except BayesDPError as error:
-        return str(error)
+        return choices.looked_at, str(error)
 
 
 def _serve(conversation: _Conversation, session: Session) -> None:
@@ -497,7 +603,7 @@ def _serve(conversation: _Conversation, session: Session) -> None:
 
     @render.ui
     def answer() -> TagChild:
-        return _answer(shown())
+        return _answer(shown(), conversation.status())
 
     @render.ui
     def chart() -> TagChild:
@@ -513,7 +619,7 @@ def _serve(conversation: _Conversation, session: Session) -> None:
 
     @render.ui
     def priced_assumptions() -> TagChild:
-        return conversation.shown_priced_assumptions()
+        return assumption_list(conversation.priced_assumptions(), conversation.choices())
 
 
 def _typed(inputs: Inputs) -> dict[str, Any]:

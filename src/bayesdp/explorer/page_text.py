@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bayesdp.advice.sensitivity_to_assumption import sensitivity_to_assumption, weaker_than
 from bayesdp.audit.beliefs import Belief, posterior
@@ -11,19 +11,18 @@ from bayesdp.explorer import code, pictures
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, Choices
 from bayesdp.explorer.explored_file import ExploredFile, hides
-from bayesdp.explorer.priced_assumptions import PricedAssumptions
-from bayesdp.explorer.question import asked
+from bayesdp.explorer.meaning import meaning
+from bayesdp.explorer.priced_assumptions import PricedAssumptions, check_complete
+from bayesdp.explorer.question import model_and_query
 from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, risk, rows
 from bayesdp.models import Model
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
+from bayesdp.session.delta_words import MEANING
 from bayesdp.theorems.leakage import Leakage
 
 __all__ = ["Bar", "PageText", "page_text", "wanted_of"]
 
-_LOOK = (
-    "Name the column of the question, and the columns that order or group the records. Then look at the table: you "
-    "will see which assumptions fit it, and what each costs."
-)
+_LOOK = "When the question is complete, look at the table: you will see which assumptions fit it, and what each costs."
 _LOOK_AGAIN = "The question has changed since the last look at the table. Look again."
 _NONE_PRICED = (
     "No amount of noise is enough at this ε under any of the assumptions: enter a larger ε, or name entities."
@@ -55,13 +54,17 @@ class Bar:
 
 @dataclass(frozen=True)
 class PageText:
-    """Everything the page shows beside the form. problem: what is wrong or missing; then nothing else is shown.
+    """Everything the page shows beside the form.
 
+    problem: what is wrong or missing; then only the meaning of the choices is shown, and the claim of the promise.
+    meaning: what the choices about a table mean.
+    approximate: the noise and the error for (ε, δ), if there is a δ.
     waiting: whether some theorem is still being evaluated.
     figures: the underlying numbers, if any; they are not shown.
     """
 
     problem: str = ""
+    meaning: tuple[str, ...] = ()
     question: str = ""
     assumption: str = ""
     bars: tuple[Bar, ...] = ()
@@ -69,6 +72,7 @@ class PageText:
     interval: str = ""
     noise: str = ""
     price: str = ""
+    approximate: str = ""
     heads: tuple[str, str] = ("", "")
     rows: tuple[Row, ...] = ()
     chart: str = ""
@@ -83,7 +87,7 @@ class PageText:
 
 def wanted_of(explored: ExploredFile, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Wanted:
     """Return the model, the query and the target of a screen; raises BayesDPError for invalid or missing choices."""
-    model, query = asked(choices, _model(explored, choices, priced_assumptions))
+    model, query = model_and_query(choices, _model(explored, choices, priced_assumptions))
     return Wanted(model, query, choices.target)
 
 
@@ -96,6 +100,7 @@ def _model(explored: ExploredFile, choices: Choices, priced_assumptions: PricedA
                 f"there is no assumption {choices.assumed!r}; choose one of {', '.join(ASSUMPTIONS)}"
             )
         return ASSUMPTIONS[choices.assumed].built(choices)
+    check_complete(explored, choices)
     if priced_assumptions is None:
         raise InvalidInputError(_LOOK)
     if not priced_assumptions.fits(choices):
@@ -118,7 +123,8 @@ def page_text(
         known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
         current = known.sides(wanted)
     except BayesDPError as error:
-        return PageText(problem=_capital(str(error)))
+        means = meaning(explored, choices)
+        return PageText(problem=_capital(str(error)), meaning=means, bars=_claims(choices) if means else ())
     leaked = current.ours.leakage
     chart = known.chart
     mark = (current.ours.belief.epsilon if wanted.target.epsilon is None else current.ours.claimed, current.ours.alpha)
@@ -131,13 +137,15 @@ def page_text(
         assumption=f"If {leaked.assumption}. Protected: {leaked.unit}.",
         bars=tuple(_bars(current, by_error=by_error)),
         error=figure(current.ours.alpha),
-        interval=f"{cases} interval: the answer ± {figure(current.ours.alpha)}",
+        interval=f"{cases} interval: {_answers(choices)} ± {figure(current.ours.alpha)}",
         noise=(
             f"This is the error of the noise alone: Laplace noise of scale {figure(current.ours.scale)} (τ = "
             f"{shown_below(current.ours.belief.tau, 4)}), proven by {leaked.headline}."
             + ("" if by_error else f" Plain DP would give ± {figure(current.plain.alpha)}.")
         ),
+        meaning=meaning(explored, choices),
         price=current.price,
+        approximate=_approximate(current, _answers(choices)),
         heads=("ε at this error", "") if by_error else ("error α", "noise τ"),
         rows=rows(current, known, wanted.target),
         chart="" if chart is None else pictures.chart(chart, mark, here),
@@ -155,6 +163,38 @@ def page_text(
     )
 
 
+def _answers(choices: Choices) -> str:
+    return "each answer" if choices.windows else "the answer"
+
+
+def _claims(choices: Choices) -> tuple[Bar, ...]:
+    """Return the bar of the promise, which depends on no table; none if an error is given instead."""
+    try:
+        epsilon = choices.target.epsilon
+    except BayesDPError:
+        return ()
+    if epsilon is None:
+        return ()
+    says = "Someone who wavers between two values of one record may become as sure as this, and no surer."
+    return (replace(_claim(epsilon, "The promise"), says=says),)
+
+
+def _claim(epsilon: float, title: str) -> Bar:
+    promised = Belief(epsilon, epsilon, COIN, posterior(epsilon, COIN))
+    says = f"As if records were independent, at ε = {shown_above(epsilon, 3)}."
+    return Bar(title, 100 * COIN, 100 * promised.posterior, str(promised), "promise", says)
+
+
+def _approximate(current: Sides, answers: str) -> str:
+    found = current.approximate
+    if found is None:
+        return ""
+    error = figure(found.accuracy(found.beta))
+    return (
+        f"With δ = {found.delta:g}: {answers} ± {error}, with {found.noise.capitalize()} noise. {found.why} {MEANING}"
+    )
+
+
 def _if_the_assumption_is_wrong(leaked: Leakage) -> tuple[str, ...]:
     """Return the leakage of this noise under slightly weaker assumptions; it depends on the model only."""
     lines = sensitivity_to_assumption(leaked.spend, leaked.epsilon, weaker_than(leaked.model))
@@ -169,15 +209,7 @@ def hides_any(explored: ExploredFile, choices: Choices, priced_assumptions: Pric
 def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
     plain, ours = current.plain, current.ours
     before = 100 * COIN
-    promised = Belief(plain.claimed, plain.claimed, COIN, posterior(plain.claimed, COIN))
-    claim = Bar(
-        "Plain DP's claim",
-        before,
-        100 * promised.posterior,
-        str(promised),
-        "promise",
-        f"As if records were independent, at ε = {shown_above(plain.claimed, 3)}.",
-    )
+    claim = _claim(plain.claimed, "Plain DP's claim")
     leak = Bar(
         "Plain DP, with these correlations",
         before,
@@ -187,7 +219,7 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
         "It leaks no more than it claims: the correlations do no harm here."
         if plain.kept
         else f"The same noise may leak ε = {shown_above(plain.belief.epsilon, 3)}: "
-        f"a risk of disclosure of up to {plain.risk}, instead of {risk(promised.posterior)}.",
+        f"a risk of disclosure of up to {plain.risk}, instead of {risk(posterior(plain.claimed, COIN))}.",
     )
     if by_error:
         title = "bayesdp, with this error"

@@ -6,7 +6,7 @@ Every picture has a title and a description for screen readers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, singledispatch
 from html import escape
 from itertools import count
@@ -14,11 +14,11 @@ from itertools import count
 import numpy as np
 
 from bayesdp.audit.worst_cases import autocorrelations
-from bayesdp.models import GaussianGroups, GaussianSeries, HiddenMarkov, MarkovChain, Model, OddsChain
+from bayesdp.models import GaussianGroups, GaussianSeries, HiddenMarkov, MarkovChain, Model, OddsChain, OddsSeries
 from bayesdp.plotting.charts import Chart, Line, Points
 from bayesdp.rounding import shown_above
 
-__all__ = ["chart", "graph", "heat_map", "path", "pictures"]
+__all__ = ["chart", "graph", "grid", "heat_map", "interval", "path", "pictures", "profile"]
 
 Matrix = Sequence[Sequence[float]]
 
@@ -31,6 +31,9 @@ _MOST_IN_GRAPH = 3
 
 _MOST_WRITTEN = 8
 """Heat maps with more rows have no numbers in their cells."""
+
+_MOST_ARCS = 5
+"""The largest distance of records whose odds ratio is drawn."""
 
 _SHOWN_LAGS = 12
 """The number of records of a series whose correlations are shown."""
@@ -66,6 +69,11 @@ def _of_hidden_chain(model: HiddenMarkov) -> Iterator[str]:
 @_pictures.register(OddsChain)
 def _of_odds(model: OddsChain) -> Iterator[str]:
     yield path(model.odds, "record" if model.memory == 1 else f"{model.memory} records")
+
+
+@_pictures.register(OddsSeries)
+def _of_odds_series(model: OddsSeries) -> Iterator[str]:
+    yield arcs(model.odds)
 
 
 @_pictures.register(GaussianGroups)
@@ -227,7 +235,115 @@ def path(odds: float, name: str) -> str:
     return _svg(440, 140, "".join(parts), "Odds ratios of neighbours", says, "graph")
 
 
-# Charts
+def arcs(odds: Sequence[float]) -> str:
+    """Return a picture of a record and those after it, with their odds ratios by distance, as far as there is room."""
+    shown = odds[:_MOST_ARCS]
+    base, radius, first, apart = 40 + 26 * len(shown), 20, 40, 440 / (len(shown) + 1)
+    parts = []
+    for distance, ratio in enumerate(shown, 1):
+        x, high, top = first + distance * apart, 26 * distance, base - radius
+        bent = f"C{first} {top - high * 1.25:.1f} {x:.1f} {top - high * 1.25:.1f} {x:.1f} {top}"
+        parts.append(f'<path class="arrow" stroke-width="2" d="M{first} {top}{bent}"/>')
+        parts.append(_text((first + x) / 2, base - radius - high * 0.94 - 5, f"≤ {shown_above(ratio, 3)}", "middle"))
+        parts.append(f'<circle class="node" cx="{x:.1f}" cy="{base}" r="{radius}"/>')
+        parts.append(_text(x, base + radius + 18, f"{distance} after", "middle"))
+    parts.append(f'<circle class="node" cx="{first}" cy="{base}" r="{radius}"/>')
+    parts.append(_text(first, base + radius + 18, "record", "middle"))
+    beyond = f" Up to distance {len(odds)} there are more." if len(odds) > len(shown) else ""
+    says = (
+        f"The odds ratio of two records, given all others, is at most {shown_above(shown[0], 3)} for neighbours, and "
+        f"has a limit for each distance.{beyond} Farther records depend on each other only through those between."
+    )
+    return _svg(480, base + radius + 26, "".join(parts), "Odds ratios by distance", says, "graph")
+
+
+# Intervals and charts
+
+
+def interval(low: float, value: float, high: float, title: str) -> str:
+    """Return a number in its interval, on a line."""
+    left, right, y = 60.0, 380.0, 34
+    x = left + (right - left) * ((value - low) / (high - low) if high > low else 0.5)
+    parts = [f'<line class="range" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>']
+    parts += [f'<line class="range" x1="{end}" x2="{end}" y1="{y - 8}" y2="{y + 8}"/>' for end in (left, right)]
+    parts.append(f'<circle class="mark" cx="{x:.1f}" cy="{y}" r="7"/>')
+    ends = ((left, low), (right, high))
+    parts += [_text(place, y + 28, f"{number:,.6g}", "middle") for place, number in ends]
+    parts.append(_text(x, y - 16, f"{value:,.6g}", "middle strong-text"))
+    says = f"{value:,.6g}, between {low:,.6g} and {high:,.6g}."
+    return _svg(440, 70, "".join(parts), title, says, "graph")
+
+
+def profile(names: Sequence[str], ends: Sequence[tuple[float, float, float]], x: str, title: str) -> str:
+    """Return numbers in their intervals beside one another: each is low, value, high."""
+    low, high = min(0.0, *(end[0] for end in ends)), max(end[2] for end in ends)
+    step = _round_step((high - low or 1.0) / 5)
+    low, high = step * math.floor(low / step), step * math.ceil((high or step) / step)
+    wide = (_WIDE - _RIGHT - _LEFT) / len(ends)
+    parts = []
+    for place in range(round((high - low) / step) + 1):
+        value = low + place * step
+        y = _height(value, low, high)
+        parts.append(f'<line class="grid" y1="{y:.1f}" y2="{y:.1f}" x1="{_LEFT}" x2="{_WIDE - _RIGHT}"/>')
+        parts.append(_text(_LEFT - 6, y + 4, f"{value:,.6g}", "end"))
+    every = math.ceil(len(ends) / (12 if max(map(len, names)) < 4 else 5))
+    for place, (name, (lowest, value, highest)) in enumerate(zip(names, ends, strict=True)):
+        middle = _LEFT + (place + 0.5) * wide
+        top, bottom, y = (_height(number, low, high) for number in (highest, lowest, value))
+        parts.append(f'<line class="range" x1="{middle:.1f}" x2="{middle:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>')
+        parts.append(f'<circle class="mark" cx="{middle:.1f}" cy="{y:.1f}" r="{min(5, wide / 3):.1f}"/>')
+        if place % every == 0:
+            parts.append(_text(middle, _HIGH - _BOTTOM + 17, name, "middle"))
+    parts.append(_text((_LEFT + _WIDE - _RIGHT) / 2, _HIGH - 6, x, "middle"))
+    largest = max(range(len(ends)), key=lambda place: ends[place][1])
+    says = f"{len(ends)} answers in their intervals. The largest, at {names[largest]}: {ends[largest][1]:,.6g}."
+    return _svg(_WIDE, _HIGH, "".join(parts), title, says, "chart")
+
+
+def _height(value: float, low: float, high: float) -> float:
+    return _TOP + (_HIGH - _BOTTOM - _TOP) * (high - value) / (high - low)
+
+
+def _round_step(about: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, at least as large as a number.
+
+    >>> _round_step(37), _round_step(0.3)
+    (50.0, 0.5)
+    """
+    power = 10.0 ** math.floor(math.log10(about))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= about * (1 - 1e-12))
+
+
+def grid(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Mapping[tuple[int, int], float],
+    axes: tuple[str, str],
+    title: str,
+) -> str:
+    """Return numbers by two names as colours: stronger for larger numbers. Negative numbers, which noise makes, are 0.
+
+    values: by row and column; a place without a number stays empty. axes: what rows and columns are.
+    """
+    across, left, top = (_WIDE - 70) / len(columns), 60, 42
+    high = min(across, 22.0)
+    largest = max((value for value in values.values()), default=0.0)
+    parts = []
+    for (row, column), value in values.items():
+        opacity = max(value, 0) / largest if largest > 0 else 0.0
+        parts.append(
+            f'<rect class="cell" x="{left + column * across:.1f}" y="{top + row * high:.1f}" width="{across:.1f}" '
+            f'height="{high:.1f}" fill-opacity="{opacity:.3f}"/>'
+        )
+        if across >= 34:
+            strong = " strong" if opacity > 0.85 else " deep" if opacity > 0.62 else ""
+            x, y = left + (column + 0.5) * across, top + row * high + high / 2 + 5
+            parts.append(_text(x, y, f"{value:,.4g}", f"middle{strong}"))
+    parts += [_text(left - 8, top + (row + 0.5) * high + 5, name, "end") for row, name in enumerate(rows)]
+    parts += [_text(left + (at + 0.5) * across, top - 8, name, "middle") for at, name in enumerate(columns)]
+    parts += [_text(left - 8, top - 8, axes[0], "end"), _text((left + _WIDE) / 2, 14, axes[1], "middle")]
+    says = f"{len(values)} answers by {axes[0]} and {axes[1]}. The largest: {largest:,.6g}."
+    return _svg(_WIDE, top + len(rows) * high + 4, "".join(parts), title, says, "heat wide")
 
 
 def chart(shown: Chart, mark: tuple[float, float] | None = None, mark_says: str = "") -> str:

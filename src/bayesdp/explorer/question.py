@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bayesdp._support.validation import Scalar
-from bayesdp.cli.query_options import Question, values_named
+from bayesdp.cli.query_options import Question, end_named, values_named
 from bayesdp.errors import QueryError
-from bayesdp.explorer.choices import Choices, number, whole
+from bayesdp.explorer.choices import WINDOWS, Choices, number, whole
 from bayesdp.explorer.explored_file import discreet, hides
 from bayesdp.models import Model
 from bayesdp.queries import Query
 
-__all__ = ["KINDS", "asked", "public_values", "question_of"]
+__all__ = ["KINDS", "model_and_query", "public_values", "question_of"]
 
 KINDS: tuple[str, ...] = tuple(kind for kind, query in Query.kinds().items() if not query.unforeseen)
 """The kinds of queries whose accuracy can be computed before the release."""
@@ -24,27 +24,33 @@ def question_of(choices: Choices) -> Question:
     kind = Query.kinds().get(choices.kind)
     if kind is None or choices.kind not in KINDS:
         raise QueryError(f"there is no question {choices.kind!r}; choose one of {', '.join(KINDS)}")
+    if choices.by not in WINDOWS:
+        raise QueryError(f"there are no windows {choices.by!r}; choose one of {', '.join(filter(None, WINDOWS))}")
     clips = not kind.counts_values
+    since, until = (end_named(end) if end else None for end in choices.ends)
     bounds = (number("the lower bound", choices.low), number("the upper bound", choices.high)) if clips else None
     return Question(
         kind=choices.kind,
-        states=(choices.values.strip() or None) if kind.counts_values else None,
+        states=(choices.values.strip() or None) if kind.counts_values and choices.subject == choices.column else None,
         bounds=bounds,
-        column=choices.column.strip() or None,
+        column=choices.subject or None,
         where=None,
         public_filter=False,
         size=whole("the number of records", choices.size) if kind.averaged else None,
         own={},
+        by_column=choices.windows or None,
+        since=since,
+        until=until,
     )
 
 
 def public_values(choices: Choices, model: Model) -> tuple[Scalar, ...]:
     """Return the values that the reader typed, as states of the model; typed values count as public."""
-    counts = choices.kind in KINDS and Query.kinds()[choices.kind].counts_values
+    counts = choices.kind in KINDS and Query.kinds()[choices.kind].counts_values and choices.subject == choices.column
     return tuple(values_named(choices.values, model)) if counts and choices.values.strip() else ()
 
 
-def asked(choices: Choices, model: Model) -> tuple[Model, Query]:
+def model_and_query(choices: Choices, model: Model) -> tuple[Model, Query]:
     """Return the model, without states that must not be shown, and the query under it.
 
     Raises InvalidInputError and QueryError, whose messages contain only what the reader typed.

@@ -11,7 +11,8 @@ from typing import Literal
 
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.audit.beliefs import Belief, posterior
-from bayesdp.calibration.calibrate import largest_tau
+from bayesdp.calibration.approximate import ApproximateCalibration
+from bayesdp.calibration.calibrate import calibrate, largest_tau
 from bayesdp.calibration.comparison import Comparison, compare
 from bayesdp.errors import CalibrationError
 from bayesdp.explorer.choices import EPSILONS, Target
@@ -99,11 +100,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Sides:
-    """Plain DP beside noise that keeps the promise. settled: whether every theorem was evaluated."""
+    """Plain DP beside noise that keeps the promise.
+
+    settled:     whether every theorem was evaluated.
+    approximate: the noise for the promise of (ε, δ), if there is a δ and every theorem was evaluated.
+    """
 
     plain: Side
     ours: Side
     settled: bool
+    approximate: ApproximateCalibration | None = None
 
     @property
     def price(self) -> str:
@@ -139,7 +145,12 @@ def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> 
     ours = report(wanted.model, (Release(query, tau),), panel=panel)
     plain = report(wanted.model, (Release(query, plain_tau),), panel=panel)
     claimed = target.epsilon if target.epsilon is not None else ours.epsilon
-    return Sides(_side(plain_tau, plain, target.beta), _side(claimed, ours, target.beta), settled)
+    approximate = None
+    if settled and target.epsilon is not None and target.delta is not None:
+        approximate = calibrate(
+            wanted.model, query, epsilon=target.epsilon, delta=target.delta, beta=target.beta, neighbours="replace"
+        )
+    return Sides(_side(plain_tau, plain, target.beta), _side(claimed, ours, target.beta), settled, approximate)
 
 
 def _allowed(known: Comparison | None, epsilon: float) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -31,16 +31,23 @@ from bayesdp.queries import Query
 
 __all__ = [
     "ColumnOrCondition",
+    "Groups",
+    "Key",
     "Tally",
     "check_question",
     "column_totals",
+    "member_of",
     "present_records",
     "row_count",
     "subject_of",
     "tally",
+    "tally_by",
 ]
 
 _TRUTHS = (False, True)
+
+Key = tuple[Scalar | None, ...]
+"""The values of some columns that the records of a group agree in."""
 
 
 @dataclass(frozen=True)
@@ -135,18 +142,73 @@ def tally(
     >>> [answer.counts for answer in tally(frame, [Count("steps > 0", equals=True), Sum("steps", bounds=(0, 10))])]
     [(2,), (17,)]
     """
+    return tally_by(source, queries, (), subject=subject, missing=missing, rows=rows).tallies([()])
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The exact totals of questions in each group of records that agree in certain columns.
+
+    >>> import polars
+    >>> from bayesdp import Count
+    >>> frame = polars.DataFrame({"hour": [7, 7, 8, 9], "on": [1, 0, 1, 1]})
+    >>> groups = tally_by(frame, [Count("on", equals=1)], ["hour"])
+    >>> sorted(groups.keys), groups.tallies([(7,), (8,)])[0].counts, groups.tallies([(10,)])[0].counts
+    ([(7,), (8,), (9,)], (2,), (0,))
+    """
+
+    _planned: _Planned
+    _totals: Mapping[Key, _Totals]
+    rows: int
+
+    @property
+    def keys(self) -> Iterable[Key]:
+        """The values of the columns in each group that has records; None for a missing one."""
+        return self._totals.keys()
+
+    def tallies(self, keys: Iterable[Key]) -> tuple[Tally, ...]:
+        """Return the answers about the records of these groups together; `rows` is that of the whole table."""
+        return self._planned.tallies(replace(self._together(keys), rows=self.rows))
+
+    def records(self, keys: Iterable[Key]) -> int:
+        """Return how many records these groups have."""
+        return self._together(keys).rows
+
+    def _together(self, keys: Iterable[Key]) -> _Totals:
+        return _added(self._planned, [self._totals[key] for key in keys if key in self._totals])
+
+
+def tally_by(
+    source: object,
+    queries: Sequence[Query],
+    keys: Sequence[str],
+    *,
+    needed: Sequence[str] = (),
+    subject: str | None = None,
+    missing: Missing = "error",
+    rows: int | None = None,
+) -> Groups:
+    """Answer questions exactly for each group of records that agree in some columns, all in one scan.
+
+    keys:   the columns. None: all records are one group.
+    needed: columns in which no value may be missing, beside those of the questions.
+
+    The rest is as in `tally`.
+    """
     table, missing = scan(source), checked_missing(missing)
     with reading(table):
         known = row_count(table) if rows is None else rows
-        planned = _Planned.of(table, queries, subject, known, complete=missing == "error")
-        totals = planned.totals()
+        planned = _Planned.of(table, queries, subject, known, needed, keys, complete=missing == "error")
+        groups = planned.totals()
+        totals = _added(planned, groups.values())
         if planned.table.complete and not totals.complete:
-            planned = _Planned.of(table, queries, subject, known)
-            totals = planned.totals()
+            planned = _Planned.of(table, queries, subject, known, needed, keys)
+            groups = planned.totals()
+            totals = _added(planned, groups.values())
         if rows is None and totals.rows != known:
             raise FrameError(f"{table.name} changed while it was read: {counted(known, 'row')}, then {totals.rows}")
         _check_missing(planned.table, totals, missing)
-    return planned.tallies(totals)
+    return Groups(planned, groups, totals.rows)
 
 
 def check_question(source: object, query: Query, *, subject: str | None = None, rows: int = 1) -> None:
@@ -196,19 +258,19 @@ class _Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        by = () if self.query.by is None else (self.query.by,)
+        by = () if self.query.part_column is None else (self.query.part_column,)
         return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns) + by))
 
     def plan(self, table: LazyTable, rows: int) -> _Plan:
         grid, numbers = self._numbers(table, rows)
-        about_all = self.where is None and self.query.by is None
+        about_all = self.where is None and self.query.part_column is None
         if about_all and (table.complete or self.subject.condition is None):
             return _Plan(numbers, False, grid)
         present = table.present(self.columns)
         if about_all and len(self.columns) == 1:  # `_totals` counts its values anyway
             return _Plan(tuple(nw.when(present).then(number) for number in numbers), False, grid)
-        if self.query.by is not None:
-            present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
+        if self.query.part_column is not None:
+            present = present & member_of(table, self.query.part_column, tuple(self.query.by_cells or ()))
         included = present
         if self.where is not None and self.where.condition is not None:
             included = present & self.where.condition.expression(table)
@@ -240,7 +302,7 @@ class _Question:
         raise QueryError(f"cannot compute {query.description}: it has no cells, bounds or thresholds")
 
 
-def _of_parts(table: LazyTable, by: str, cells: Sequence[Scalar]) -> nw.Expr:
+def member_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> nw.Expr:
     """Return whether a record belongs to one of these parts.
 
     Only texts, whole numbers and booleans name parts: a time or a fraction can be written in several ways.
@@ -259,19 +321,37 @@ class _Planned:
     questions: tuple[_Question, ...]
     table: LazyTable
     plans: tuple[_Plan, ...]
+    keys: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, table: LazyTable, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
+        cls,
+        table: LazyTable,
+        queries: Sequence[Query],
+        subject: str | None,
+        rows: int,
+        needed: Sequence[str] = (),
+        keys: Sequence[str] = (),
+        *,
+        complete: bool = False,
     ) -> _Planned:
-        """Plan questions; complete: assume that no value is missing, which their totals must then confirm."""
-        questions = tuple(_Question.about(table, query, subject) for query in queries)
-        picked = table.pick([column for question in questions for column in question.columns], complete=complete)
-        return cls(questions, picked, tuple(question.plan(picked, rows) for question in questions))
+        """Plan questions; complete: assume that no value is missing, which their totals must then confirm.
 
-    def totals(self) -> _Totals:
-        numbers = {f"q{i}_{j}": number for i, plan in enumerate(self.plans) for j, number in enumerate(plan.numbers)}
-        return _totals(self.table, numbers)
+        needed, keys: as in `tally_by`.
+        """
+        questions = tuple(_Question.about(table, query, subject) for query in queries)
+        used = [column for question in questions for column in question.columns]
+        picked = table.pick([*used, *needed, *keys], complete=complete)
+        return cls(questions, picked, tuple(question.plan(picked, rows) for question in questions), tuple(keys))
+
+    @property
+    def numbers(self) -> dict[str, nw.Expr]:
+        """The numbers to add up, by name."""
+        return {f"q{i}_{j}": number for i, plan in enumerate(self.plans) for j, number in enumerate(plan.numbers)}
+
+    def totals(self) -> dict[Key, _Totals]:
+        """Return the totals of each group of records that agree in the key columns."""
+        return _totals_by(self.table, self.numbers, self.keys)
 
     def tallies(self, totals: _Totals) -> tuple[Tally, ...]:
         pairs = zip(self.questions, self.plans, strict=True)
@@ -303,29 +383,67 @@ class _Totals:
 
 
 def _totals(table: LazyTable, derived: Mapping[str, nw.Expr]) -> _Totals:
-    names = {column: f"c{i}" for i, column in enumerate(table.schema)}
+    return _totals_by(table, derived, ())[()]
+
+
+def _totals_by(table: LazyTable, derived: Mapping[str, nw.Expr], keys: Sequence[str]) -> dict[Key, _Totals]:
+    names = {column: f"c{i}" for i, column in enumerate(table.schema) if column not in keys}
+    groups = {key: f"k{i}" for i, key in enumerate(keys)}
     numbers = [column for column in names if table.kind(column) == "number"]
 
     def totals(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        chosen = frame.select(*(nw.col(column).alias(name) for column, name in names.items()), **derived)
-        return chosen.select(
+        chosen = frame.select(
+            *(nw.col(column).alias(name) for column, name in (groups | names).items()),
+            **(derived or {"q": nw.lit(0)}),
+        )
+        sums = (
             nw.len().alias("rows"),
             *(nw.col(name).sum() for name in derived),
             *(nw.col(name).count() for name in names.values()),
             *(nw.col(names[column]).sum().alias(f"sum_{names[column]}") for column in numbers),
         )
+        if not groups:
+            return chosen.select(*sums)
+        return chosen.group_by(*groups.values()).agg(*sums)
 
-    parts = [part[0] for part in table.parts(totals)]
-    sums = [sum(map(whole, column)) for column in list(zip(*parts, strict=True))[: 1 + len(derived) + len(names)]]
-    last = len(parts[0]) - len(numbers)
+    found: dict[Key, list[tuple[Any, ...]]] = {}
+    for part in table.parts(totals):
+        for row in part:
+            found.setdefault(tuple(map(plain, row[: len(keys)])), []).append(row[len(keys) :])
+    return {key: _read_totals(rows, list(derived), list(names), numbers) for key, rows in found.items()}
+
+
+def _read_totals(
+    rows: Sequence[tuple[Any, ...]], derived: Sequence[str], names: Sequence[str], numbers: Sequence[str]
+) -> _Totals:
+    """Return the totals in rows of sums, one for each partition."""
+    sums = [sum(map(whole, column)) for column in list(zip(*rows, strict=True))[: 1 + len(derived) + len(names)]]
+    last = len(rows[0]) - len(numbers)
     suspects = {
-        column for index, column in enumerate(numbers, start=last) if not all(_is_finite(part[index]) for part in parts)
+        column for index, column in enumerate(numbers, start=last) if not all(_is_finite(row[index]) for row in rows)
     }
     return _Totals(
         sums[0],
         dict(zip(derived, sums[1:], strict=False)),
         dict(zip(names, sums[1 + len(derived) :], strict=True)),
         frozenset(suspects),
+    )
+
+
+def _added(planned: _Planned, groups: Iterable[_Totals]) -> _Totals:
+    """Return the totals of several groups together."""
+    listed = list(groups)
+    if len(listed) == 1:
+        return listed[0]
+    return _Totals(
+        sum(group.rows for group in listed),
+        {name: sum(group.sums[name] for group in listed) for name in planned.numbers},
+        {
+            name: sum(group.present[name] for group in listed)
+            for name in planned.table.schema
+            if name not in planned.keys
+        },
+        frozenset().union(*(group.suspects for group in listed)),
     )
 
 

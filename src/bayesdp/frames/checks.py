@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
@@ -19,17 +19,19 @@ import numpy as np
 
 from bayesdp._support.validation import Scalar
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, GroupSample, diagnose_chain, diagnose_groups
-from bayesdp.errors import FrameError, InvalidInputError
+from bayesdp.diagnostics.odds_series import FURTHER, SeriesStatistics, diagnose_series
+from bayesdp.errors import FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.aggregates import row_count
-from bayesdp.frames.clocks import clocks
+from bayesdp.frames.clocks import SHOWN, clocks
 from bayesdp.frames.groups import check_roles, checked_groups, group_moments, role_tables
+from bayesdp.frames.patterns import MOST_PATTERNS, Patterns, patterns
 from bayesdp.frames.source import LazyTable, Missing, one_or_zero, plain, reading, scan, whole
-from bayesdp.frames.transitions import FOLLOWS, GAP, Sequences, transitions
-from bayesdp.models import GaussianGroups, MarkovChain
+from bayesdp.frames.transitions import FOLLOWS, GAP, Sequences, shown_by_order, transitions
+from bayesdp.models import GaussianGroups, MarkovChain, OddsSeries
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import Moments
 
-__all__ = ["diagnose_chain_of", "diagnose_groups_of"]
+__all__ = ["diagnose_chain_of", "diagnose_groups_of", "diagnose_series_of", "shared_times_within"]
 
 MOST_TRIPLES = 50
 """The most states for which triples of states are counted."""
@@ -54,7 +56,7 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
     found = transitions(table, model.subject, layout, _rule(layout))
-    chains = Sequences.of(table, model.subject, layout, back=2)
+    chains = Sequences.of(table, model.subject, layout, back=2).numbered()
     if not set(found.states) <= chains.places(states).keys():
         raise FrameError(
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
@@ -82,6 +84,64 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
         before_gaps=before_gaps,
     )
     return _dated(diagnose_chain(statistics, model), table, found.records + found.missing)
+
+
+def diagnose_series_of(model: OddsSeries, source: object) -> Diagnosis:
+    """Diagnose a series of bounded odds on a table, in the columns it was fitted on."""
+    assert model.layout is not None, "OddsSeries.diagnose checks it"
+    assert model.subject is not None
+    layout, reach, table = model.layout, len(model.odds), scan(source)
+    within = () if model.fitted is None else tuple(model.fitted.within)
+
+    def seen_at(apart: int, strata: Sequence[str]) -> Patterns:
+        assert model.subject is not None
+        return patterns(table, model.subject, layout, _rule(layout), reach=apart, within=strata)
+
+    first = seen_at(reach, within)
+    if model.states and not set(first.states) <= set(model.states):
+        raise FrameError(
+            f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
+        )
+    farther = [
+        apart
+        for apart in range(reach + 1, min(reach + FURTHER, (first.longest - 1) // 2) + 1)
+        if float(len(first.states)) ** (2 * apart + 1) <= MOST_PATTERNS
+    ]
+    longer = seen_at(farther[-1], within) if farther else first
+    by_clock: dict[str, Patterns] = {}
+    for clock in SHOWN:
+        try:
+            seen = seen_at(reach, tuple(dict.fromkeys((*(name for name in within if name != clock), clock))))
+        except RecordsError:
+            raise
+        except FrameError:
+            continue
+        if len({values[-1] for values in seen.strata}) > 1:
+            by_clock[clock] = seen
+    statistics = SeriesStatistics(
+        longer,
+        by_clock,
+        [clock for clock in SHOWN if clock not in by_clock],
+        _of_entities(table, model, layout) if layout.entity else None,
+        first.records,
+        within,
+    )
+    with reading(table):
+        rows = row_count(table)
+    return _dated(diagnose_series(statistics, model), table, rows)
+
+
+def _of_entities(table: LazyTable, model: OddsSeries, layout: ChainLayout) -> ChainStatistics | None:
+    """Return the transitions of several entities, and those at times they share; None if there is one."""
+    assert model.subject is not None
+    found = transitions(table, model.subject, layout, _rule(layout))
+    if found.entities < 2:
+        return None
+    counts = np.array(found.counts, dtype=np.int64)
+    with reading(table):
+        together = _shared_times(Sequences.of(table, model.subject, layout), found.states)
+    halves = np.stack([counts, np.zeros_like(counts)])
+    return ChainStatistics(found.states, counts, None, halves, None, found.entities, found.records, together=together)
 
 
 def _dated(diagnosis: Diagnosis, table: LazyTable, rows: int) -> Diagnosis:
@@ -150,10 +210,38 @@ def _clock_counts(chains: Sequences, states: Sequence[Scalar]) -> dict[str, Any]
 
 def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
     """Return the counts of pairs at each of the first times that several entities share, (times, states, states)."""
+    shared = [table for table in _times(chains, states, {}).values() if table.sum() > 1]
+    return np.array(shared).reshape(len(shared), len(states), len(states))
+
+
+def shared_times_within(
+    source: object, subject: str, layout: ChainLayout, states: Sequence[Scalar], within: Sequence[str]
+) -> list[Any]:
+    """Return for each stratum the counts of pairs at each of the first times, (times, states, states).
+
+    within: public columns, or hour, weekday and month of the order, as in `transitions`: the strata.
+    """
+    table = scan(source)
+    public = [name for name in within if name in table]
+    chains = Sequences.of(table, subject, layout, public)
+    readings = {
+        f"k{i}": nw.col(f"w{public.index(name)}") if name in public else shown_by_order(chains, name, "o")
+        for i, name in enumerate(within)
+    }
+    with reading(table):
+        times = _times(chains, states, readings)
+    width = len(chains.orders)
+    strata = dict.fromkeys(time[width:] for time in times)
+    return [np.array([table for time, table in times.items() if time[width:] == stratum]) for stratum in strata]
+
+
+def _times(chains: Sequences, states: Sequence[Scalar], readings: Mapping[str, nw.Expr]) -> dict[Any, Any]:
+    """Return the counts of pairs at each of the first times, by the time and the readings."""
 
     def by_time(frame: Any) -> Any:
         pairs = chains.related(frame, {"p": chains.before("s"), "n": nw.col("s")})
-        counts = pairs.group_by(*chains.orders, "p", "n", "r").agg(nw.len().alias("count"))
+        pairs = pairs.with_columns(**readings) if readings else pairs
+        counts = pairs.group_by(*chains.orders, *readings, "p", "n", "r").agg(nw.len().alias("count"))
         return counts.sort(*chains.orders).head(MOST_TIMES)
 
     index = chains.places(states)
@@ -166,11 +254,10 @@ def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
             first, second = plain(before), plain(now)
             if plain(relation) != FOLLOWS or first is None or second is None:
                 continue
-            if not ends or tuple(time) < min(ends):
+            if not ends or tuple(time[:width]) < min(ends):
                 table = times.setdefault(tuple(time), np.zeros((len(states), len(states)), dtype=np.int64))
                 table[index[first], index[second]] += whole(count)
-    shared = [table for table in times.values() if table.sum() > 1]
-    return np.array(shared).reshape(len(shared), len(states), len(states))
+    return times
 
 
 def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:

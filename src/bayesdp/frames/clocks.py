@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar
 from bayesdp.errors import FrameError
-from bayesdp.frames.source import plain
+from bayesdp.frames.source import LazyTable, plain
 
 if TYPE_CHECKING:
     from bayesdp.frames.transitions import Sequences
 
-__all__ = ["SHOWN", "Clock", "clocks", "minutes_shown", "reading_of"]
+__all__ = ["SHOWN", "Clock", "ClockReading", "Orders", "clock_reading", "clocks", "minutes_shown", "reading_of"]
 
 SHOWN = ("hour", "weekday", "month")
 """The readings of a clock that strata may be made of."""
@@ -72,7 +72,7 @@ def _recurring(chains: Sequences, i: int) -> Clock | None:
     return Clock("time of day", ((before.cast(nw.Float64) - low) / width).floor().clip(0, BANDS - 1).cast(nw.Int64))
 
 
-def _values(chains: Sequences, column: nw.Expr) -> set[Scalar]:
+def _values(chains: Orders, column: nw.Expr) -> set[Scalar]:
     """Return the different values of an expression of the chains, up to one more than a clock may have."""
 
     def different(frame: Any) -> Any:
@@ -81,10 +81,51 @@ def _values(chains: Sequences, column: nw.Expr) -> set[Scalar]:
     return {value for part in chains.table.parts(different) for row in part if (value := plain(row[0])) is not None}
 
 
-def reading_of(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
-    """Return the hour (0 to 23), weekday (1, Monday, to 7) or month at a record.
+class Orders(Protocol):
+    """A table with the columns that order its records, `o0`, `o1`, …, of which `zoned` hold times in a time zone."""
+
+    @property
+    def table(self) -> LazyTable:
+        """The table."""
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    def zoned(self) -> frozenset[str]:
+        """Those that hold times in a zone that their type does not show."""
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """How a clock is read: from which order column, and how many of its units are an hour, if it holds numbers."""
+
+    clock: str
+    place: int
+    units: int | None = None
+
+    def of(self, column: nw.Expr) -> nw.Expr:
+        """Return the reading at a value of that column."""
+        if self.units is not None:
+            return (column.cast(nw.Float64) / self.units).floor().cast(nw.Int64)
+        if self.clock == "weekday":
+            day = column.dt.weekday()
+            return nw.when(day == 0).then(nw.lit(7)).otherwise(day)  # some engines return 0 for Sunday
+        return column.dt.month() if self.clock == "month" else column.dt.hour()
+
+
+def reading_of(chains: Orders, what: str, order_of: str = "b") -> nw.Expr:
+    """Return the hour (0 to 23), weekday (1, Monday, to 7) or month at a record, as `clock_reading` finds it.
 
     order_of: the record before ("b", with the order `b0`, `b1`, …) or the record itself ("o").
+    """
+    found = clock_reading(chains, what)
+    return found.of(nw.col(f"{order_of}{found.place}"))
+
+
+def clock_reading(chains: Orders, what: str) -> ClockReading:
+    """Return how the hour, the weekday or the month is read off the order.
 
     Weekday and month are those of the first order column of dates or times, and so is the hour if it has several.
     Otherwise the hour is that of a later column of whole numbers, the time of day: 17, 1755 or, in minutes, 1075.
@@ -92,44 +133,39 @@ def reading_of(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
     Raises FrameError if the order has no such clock, and for times in a time zone, whose hour engines show in
     different zones.
     """
-    hours_of: list[nw.Expr] = []
-    for i, order in enumerate(chains.orders):
-        if chains.table.kind(order) == "time":
-            dtype, shown = chains.table.schema[order], nw.col(f"{order_of}{i}").dt
-            if order in chains.zoned or (isinstance(dtype, nw.Datetime) and dtype.time_zone is not None):
-                raise FrameError(
-                    f"the order column holds times in a time zone, so the {what} depends on the zone; order by times "
-                    f"without a time zone, or name a column that holds the {what}"
-                )
-            if what == "weekday":
-                day = shown.weekday()
-                return nw.when(day == 0).then(nw.lit(7)).otherwise(day)  # some engines return 0 for Sunday
-            if what == "month":
-                return shown.month()
-            if isinstance(dtype, nw.Datetime):
-                if len(_values(chains, nw.col(order).dt.hour())) > 1:
-                    return shown.hour()
-                hours_of.append(shown.hour())
-            break
+    first = next((i for i, order in enumerate(chains.orders) if chains.table.kind(order) == "time"), None)
+    timed = False
+    if first is not None:
+        order = chains.orders[first]
+        dtype = chains.table.schema[order]
+        timed = isinstance(dtype, nw.Datetime)
+        if order in chains.zoned or (isinstance(dtype, nw.Datetime) and dtype.time_zone is not None):
+            raise FrameError(
+                f"the order column holds times in a time zone, so the {what} depends on the zone; order by times "
+                f"without a time zone, or name a column that holds the {what}"
+            )
+        alone = timed and (len(chains.orders) == 1 or len(_values(chains, nw.col(order).dt.hour())) > 1)
+        if what != "hour" or alone:
+            return ClockReading(what, first)
     if what == "hour":
         for i in range(1, len(chains.orders)):
-            minutes = minutes_shown(chains, i)
-            if minutes is not None:
-                return (nw.col(f"{order_of}{i}").cast(nw.Float64) / minutes).floor().cast(nw.Int64)
-        if hours_of:
-            return hours_of[0]
+            units = minutes_shown(chains, i)
+            if units is not None:
+                return ClockReading(what, i, units)
+        if first is not None and timed:
+            return ClockReading(what, first)
     raise FrameError(
         f"the columns that order the records do not contain the {what}; order by a column of times, or name a column "
         f"that holds the {what}"
     )
 
 
-def minutes_shown(chains: Sequences, i: int) -> int | None:
+def minutes_shown(chains: Orders, i: int) -> int | None:
     """Return the divisor of a later order column that gives the hour: 1 for hours, 100 for 1755, 60 for minutes.
 
     None if the column is not a time of day.
     """
-    order = f"o{i}"
+    order = chains.orders[i]
     if chains.table.kind(order) not in ("whole", "number"):
         return None
     values = _values(chains, nw.col(order))

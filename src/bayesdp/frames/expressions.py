@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bayesdp.frames.source import LazyTable
 
-__all__ = ["Condition", "canonical", "parse"]
+__all__ = ["Condition", "canonical", "parse", "values_needed"]
 
 _LONGEST = 10_000
 """The most characters of a condition."""
@@ -199,6 +199,33 @@ def canonical(condition: Condition) -> str:
     if isinstance(condition, _Not):
         return f"not ({canonical(condition.part)})"
     return str(condition)
+
+
+def values_needed(condition: Condition) -> Mapping[str, frozenset[Scalar]]:
+    """Return the only values of columns with which a condition may hold; nothing of a column that may have any value.
+
+    >>> needed = values_needed(parse("a == 1 and b in [2, 3] and c > 4"))
+    >>> {column: sorted(needed[column]) for column in sorted(needed)}
+    {'a': [1], 'b': [2, 3]}
+    """
+    if isinstance(condition, Column):
+        return {condition.name: frozenset({True})}
+    if isinstance(condition, Membership):
+        return {condition.column.name: frozenset(condition.values)}
+    if isinstance(condition, Comparison) and condition.sign == "==":
+        sides = (condition.left, condition.right), (condition.right, condition.left)
+        return {
+            one.name: frozenset({value})
+            for one, value in sides
+            if isinstance(one, Column) and not isinstance(value, Column)
+        }
+    if not isinstance(condition, _Every):
+        return {}
+    parts = [values_needed(part) for part in condition.parts]
+    if condition.word == "and":
+        return {column: values for part in reversed(parts) for column, values in part.items()}
+    shared = frozenset.intersection(*(frozenset(part) for part in parts))
+    return {column: frozenset().union(*(part[column] for part in parts)) for column in sorted(shared)}
 
 
 def _named(operand: Operand) -> str:

@@ -19,20 +19,20 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, MissingDependencyError, RecordsError
 from bayesdp.frames.failures import refusing
 from bayesdp.frames.packed import AT_ONCE, check_sheets, check_text, is_packed, unpacked
-from bayesdp.frames.paths import SHEETS, files_of, is_text, suffix
+from bayesdp.frames.paths import SHEETS, files_of, files_together, is_text, named_together, suffix
 from bayesdp.frames.snapshots import Snapshot
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["MISSING_TEXTS", "Opened", "name_list", "odd_csv", "open_files"]
+__all__ = ["MISSING_TEXTS", "OpenedFiles", "name_list", "odd_csv", "open_files"]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """The fields of a CSV file that stand for missing values."""
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFiles:
     """A table in files that has not been read.
 
     void:     columns known to have no value.
@@ -46,20 +46,22 @@ class Opened:
     snapshot: Snapshot | None = None
 
 
-def open_files(path: str) -> Opened:
+def open_files(*paths: str) -> OpenedFiles:
     """Return the table in a file, in the files of a glob, in a folder of Parquet files, or in a sheet of Excel.
+
+    Several paths, which may be globs and folders, are one table.
 
     Raises FrameError for a file of another kind, one that cannot be read, is too large or changes meanwhile;
     RecordsError if its records are wrong.
     """
-    path, sheet = _sheet(path)
-    files = files_of(path)
-    snapshot = Snapshot.of(path, files, [path])
+    path, sheet = _sheet(paths[0]) if len(paths) == 1 else (named_together(paths), None)
+    files = files_of(path) if len(paths) == 1 else files_together(paths)
+    snapshot = Snapshot.of(path, files, [path] if len(paths) == 1 else paths)
     with refusing(lambda error: _refusal(path, files, error)), snapshot.held():
         return replace(_opened(files, path, sheet), snapshot=snapshot)
 
 
-def _opened(files: Sequence[str], path: str, sheet: str | None) -> Opened:
+def _opened(files: Sequence[str], path: str, sheet: str | None) -> OpenedFiles:
     if suffix(path) == SHEETS:
         return _excel(files, path, sheet)
     if not is_text(path):
@@ -84,7 +86,7 @@ def _refusal(path: str, files: Sequence[str], error: BaseException) -> FrameErro
     if isinstance(error, OSError) and error.strerror:
         return FrameError(f"cannot read {path}: {error.strerror}")
     if is_text(path):
-        odd = odd_csv(path) or type(error).__name__
+        odd = odd_csv(path, files) or type(error).__name__
         if isinstance(error, polars.exceptions.SchemaError):
             odd = "a column holds values of different kinds in its files"
         return RecordsError(f"cannot read {path}: {odd}")
@@ -113,7 +115,7 @@ def _sheet(path: str) -> tuple[str, str | None]:
     return (file + SHEETS, sheet) if mark else (path, None)
 
 
-def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
+def _excel(files: Sequence[str], path: str, sheet: str | None) -> OpenedFiles:
     import polars
 
     try:
@@ -132,20 +134,20 @@ def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
         raise FrameError(f"{path} has no sheet {brief(sheet)}; it has {name_list(sheets)}")
     frame = polars.read_excel(files[0], sheet_name=sheet or sheets[0], infer_schema_length=None)
     void = frozenset(name for name in frame.columns if frame[name].null_count() == frame.height)
-    return Opened(frame.lazy(), void, guessed=True)
+    return OpenedFiles(frame.lazy(), void, guessed=True)
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------
 
 
-def _parquet(files: Sequence[str], path: str) -> Opened:
+def _parquet(files: Sequence[str], path: str) -> OpenedFiles:
     import polars
 
     plain = polars.scan_parquet(list(files), glob=False)
     names = set(plain.collect_schema())
     keys = _partitions(files, path) if Path(path).is_dir() else ()
     if not keys:
-        return Opened(plain)
+        return OpenedFiles(plain)
     above = [part.partition("=")[0] for part in Path(path).parts if "=" in part]
     twice = sorted((names | set(above)) & set(keys) | names & set(above))
     if twice:
@@ -155,7 +157,7 @@ def _parquet(files: Sequence[str], path: str) -> Opened:
         )
     parted = polars.scan_parquet(list(files), glob=False, hive_partitioning=True).drop(above)
     parted.collect_schema()
-    return Opened(parted, guessed=True)
+    return OpenedFiles(parted, guessed=True)
 
 
 def _partitions(files: Sequence[str], path: str) -> tuple[str, ...]:
@@ -174,7 +176,7 @@ def _partitions(files: Sequence[str], path: str) -> tuple[str, ...]:
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def _csv(files: Sequence[str], path: str) -> Opened:
+def _csv(files: Sequence[str], path: str) -> OpenedFiles:
     separator = _separator(files[0])
     _check_names(files, path, separator)
     values = [counts for counts in (_looked_through(file, separator) for file in files) if counts]
@@ -183,7 +185,7 @@ def _csv(files: Sequence[str], path: str) -> Opened:
     frame = _scanned(files, separator, types, 1)
     if separator != ",":
         _check_decimals(path, frame)
-    return Opened(frame, void, guessed=True)
+    return OpenedFiles(frame, void, guessed=True)
 
 
 def _scanned(
@@ -334,10 +336,14 @@ def _check_names(files: Sequence[str], path: str, separator: str) -> None:
             )
 
 
-def odd_csv(path: str) -> str | None:
-    """Return the reason why CSV files cannot be read, without quoting a record; None if it is unknown."""
+def odd_csv(path: str, files: Sequence[str] | None = None) -> str | None:
+    """Return the reason why CSV files cannot be read, without quoting a record; None if it is unknown.
+
+    files: those that the path names, if they are known.
+    """
     try:
-        foreign = next((file for file in files_of(path) if not _is_utf8(file)), None) if is_text(path) else None
+        named = (files_of(path) if files is None else files) if is_text(path) else []
+        foreign = next((file for file in named if not _is_utf8(file)), None)
     except (OSError, EOFError, zlib.error, FrameError):
         return None
     return None if foreign is None else f"{foreign} is not UTF-8; save it in that encoding"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -15,7 +15,10 @@ from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.dates import dated
 from bayesdp.frames.source import LazyTable, as_kind, plain, reading
 
-__all__ = ["Extent", "check_grown", "extent_of", "extents_of_parts"]
+__all__ = ["Extent", "check_grown", "extent_of", "extent_of_first", "extents_of_parts", "records_before", "span_of"]
+
+_AT_ONCE = 32
+"""Into so many pieces a range is divided in one scan."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,77 @@ def extent_of(table: LazyTable, order: str | None) -> Extent:
     >>> extent_of(scan(polars.DataFrame({"day": [1, 2, 2, 3, 3]})), "day").to_dict()
     {'records': 5, 'order': 'day', 'until': 3, 'before': 3, 'through': 5}
     """
-    return _counted(table, [Extent(0, order, None if order is None else _last(table, order))])[0]
+    return _counted(table, [Extent(0, order, None if order is None else span_of(table, order)[1])])[0]
+
+
+def extent_of_first(table: LazyTable, order: str | None, records: int) -> Extent:
+    """Return the extent of the first `records` records in the order, which the table must have.
+
+    Records that share the last value of the order with these count as added later.
+
+    Raises LedgerError for a shorter table, and for a longer one whose order cannot be divided.
+
+    >>> import polars
+    >>> from bayesdp.frames.source import scan
+    >>> extent_of_first(scan(polars.DataFrame({"day": [1, 2, 2, 3, 3]})), "day", 4).to_dict()
+    {'records': 4, 'order': 'day', 'until': 3, 'before': 3, 'through': 4}
+    """
+    whole = extent_of(table, order)
+    if whole.records < records:
+        raise LedgerError(f"{table.name} has {whole.records:,} rows, and had {records:,} when its account was opened")
+    if whole.records == records or order is None:
+        return replace(whole, records=records)
+    first, last = span_of(table, order)
+    with reading(table):
+        dtype = dated(table.pick([order]), order).schema[order]
+    place_of = _places(first, last, isinstance(dtype, nw.Date))
+    if place_of is None:
+        raise LedgerError(
+            f"{table.name} is longer than when its account was opened, and {order!r} holds neither times nor whole "
+            f"numbers, so its first {records:,} rows are not known; give the table as it was"
+        )
+    place, largest = place_of
+    low, high = 0, largest
+    while low < high:
+        tried = sorted({low + (high - low) * step // _AT_ONCE for step in range(_AT_ONCE)})
+        found = _counted(table, [Extent(0, order, place(number)) for number in tried])
+        enough = next((number for number, extent in zip(tried, found, strict=True) if extent.through >= records), high)
+        low, high = max((number + 1 for number in tried if number < enough), default=low), enough
+    (end,) = _counted(table, [Extent(0, order, place(high))])
+    return replace(end, records=records, through=records)
+
+
+def _places(first: Scalar | None, last: Scalar | None, of_days: bool) -> tuple[Callable[[int], Scalar], int] | None:
+    """Return how places between two ends of an order are numbered, from 0 on, and the number of the last.
+
+    None if these are neither times nor whole numbers.
+    """
+    if isinstance(first, int) and isinstance(last, int):
+        return (lambda number: first + number), last - first
+    if not isinstance(first, str) or not isinstance(last, str):
+        return None
+    try:
+        begin, end = datetime.datetime.fromisoformat(first), datetime.datetime.fromisoformat(last)
+    except ValueError:
+        return None
+    unit = datetime.timedelta(days=1) if of_days else datetime.timedelta(microseconds=1)
+
+    def moment(number: int) -> str:
+        return (begin + number * unit).isoformat(sep=" ").removesuffix(" 00:00:00")
+
+    return moment, -((begin - end) // unit)
+
+
+def records_before(table: LazyTable, order: str, ends: Sequence[Scalar]) -> tuple[int, ...]:
+    """Return how many records come before each of these values of an order, in one scan.
+
+    >>> import polars
+    >>> from bayesdp.frames.source import scan
+    >>> records_before(scan(polars.DataFrame({"day": [1, 2, 2, 3, 3]})), "day", [1, 3])
+    (0, 3)
+    """
+    extents = [Extent(0, order, end) for end in ends]
+    return tuple(extent.before for extent in _counted(table, extents)) if extents else ()
 
 
 def extents_of_parts(table: LazyTable, extent: Extent, by: str, parts: Sequence[str]) -> list[Extent]:
@@ -85,13 +158,25 @@ def check_grown(table: LazyTable, earlier: Sequence[Extent]) -> None:
         )
 
 
-def _last(table: LazyTable, order: str) -> Scalar | None:
-    """Return the last value of a column; a date as a date, also in engines that have only times."""
+def span_of(table: LazyTable, order: str) -> tuple[Scalar | None, Scalar | None]:
+    """Return the first and the last value of a column; a date as a date, also in engines that have only times.
+
+    >>> import polars
+    >>> from bayesdp.frames.source import scan
+    >>> span_of(scan(polars.DataFrame({"day": ["2012-10-02", "2012-10-01"]})), "day")
+    ('2012-10-01', '2012-10-02')
+    """
     with reading(table):
         picked = dated(table.pick([order]), order)
-        last = [row[0] for rows in picked.parts(lambda frame: frame.select(nw.col(order).max())) for row in rows]
-        until = plain(max((value for value in last if plain(value) is not None), default=None))
-        return until.removesuffix(" 00:00:00") if isinstance(until, str) and picked.kind(order) == "time" else until
+        parts = picked.parts(lambda frame: frame.select(nw.col(order).min().alias("a"), nw.col(order).max().alias("b")))
+        ends = [row for rows in parts for row in rows]
+        of_times = picked.kind(order) == "time"
+
+        def end(best: Callable[..., Any], place: int) -> Scalar | None:
+            found = plain(best((row[place] for row in ends if plain(row[place]) is not None), default=None))
+            return found.removesuffix(" 00:00:00") if isinstance(found, str) and of_times else found
+
+        return end(min, 0), end(max, 1)
 
 
 def _counted(table: LazyTable, extents: Sequence[Extent]) -> list[Extent]:

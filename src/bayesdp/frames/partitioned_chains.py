@@ -1,20 +1,20 @@
-"""One long chain without entities, cut into stretches that are computed in parallel.
+"""One long chain without entities, cut into segments that are computed in parallel.
 
-A window over a whole table moves all its records to one machine. So the order is cut at some records, and each stretch
-also gets, as *guests*, the earlier records that its first records are compared with. Guests are not counted. The
-stretch of a record depends only on its own order, so the counts do not depend on the cuts, nor on how often a lost
+A window over a whole table moves all its records to one machine. So the order is cut at some records, and each segment
+also gets, as *overlap*, the earlier records that its first records are compared with. Overlap records are not counted.
+The segment of a record depends only on its own order, so the counts do not depend on the cuts, nor on how often a lost
 partition is computed again.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
+from itertools import accumulate
 from operator import add
 from typing import Any
 
@@ -24,27 +24,30 @@ import numpy as np
 from bayesdp._support.validation import Scalar
 from bayesdp.frames.source import LazyTable, plain, whole
 
-__all__ = ["EARLIER", "STRETCH", "PartitionedChains", "cut", "partitioned_chains"]
+__all__ = ["EARLIER", "SEGMENT", "PartitionedChains", "cut", "numbered", "partitioned_chains"]
 
-STRETCH = "stretch"
-"""The column with the stretch in which a record is used; for a guest, the one after its own."""
+SEGMENT = "segment"
+"""The column with the segment in which a record is used; for an overlap record, the one after its own."""
 
 EARLIER = "earlier records"
-"""The column with the number of records before the first one of that stretch, its guests included."""
+"""The column with the number of records before the first one of that segment, its overlap included."""
 
-_OWN, _LAST, _NODE = "own stretch", "last stretch", "node"
+_OWN, _LAST, _NODE = "own segment", "last segment", "node"
 
 FEWEST = 2**16
-"""The least number of records, about, in a stretch; a shorter one is not worth a partition."""
+"""The least number of records, about, in a segment; a shorter one is not worth a partition."""
 
 MOST = 2**10
-"""The most stretches."""
+"""The most segments."""
 
 _EACH_PARTITION = 4
-"""Stretches for each partition of Spark, which assigns them at random: partitions then have similar sizes."""
+"""Segments for each partition of Spark, which assigns them at random: partitions then have similar sizes."""
 
 _SAMPLED = 16
-"""Sampled orders for each stretch, of which one is the cut: one record in sixteen is then a guest."""
+"""Sampled orders for each segment and overlap record: one record in sixteen is then used in two segments."""
+
+_MOST_SAMPLED = 2**15
+"""The most sampled orders; a longer overlap is then a larger part of each segment."""
 
 OrderValues = tuple[Scalar, ...]
 """The values of the order columns at a record."""
@@ -52,96 +55,99 @@ OrderValues = tuple[Scalar, ...]
 
 @dataclass(frozen=True)
 class PartitionedChains:
-    """The stretches of a chain.
+    """The segments of a chain.
 
-    cuts:   the order of the first record of every stretch but the first.
-    guests: the order of the first guest of each of these.
-    before: how many records come before that guest.
-    rows:   how many records the table has; present: how many of them have a value of each column.
+    cuts:     the order of the first record of every segment but the first.
+    overlaps: the order of the first overlap record of each of these.
+    before:   how many records come before that record; None if they have not been counted.
     """
 
     orders: tuple[str, ...]
     cuts: tuple[OrderValues, ...]
-    guests: tuple[OrderValues, ...]
-    before: tuple[int, ...] = ()
-    rows: int = 0
-    present: Mapping[str, int] = field(default_factory=dict)
+    overlaps: tuple[OrderValues, ...]
+    before: tuple[int, ...] | None = None
 
     def own(self, frame: Any) -> Any:
-        """Return the records without the guests, so that each occurs once."""
-        return frame.filter(nw.col(STRETCH) == nw.col(_OWN))
+        """Return the records without overlaps, so that each occurs once."""
+        return frame.filter(nw.col(SEGMENT) == nw.col(_OWN))
 
     def placed(self, table: LazyTable, frame: Any) -> Any:
-        """Return a frame with two more columns: the stretch of each record, and the last one in which it is used."""
+        """Return a frame with two more columns: the segment of each record, and the last one in which it is used."""
         if table.in_spark:
             return nw.from_native(_placed_in_spark(frame.to_native(), self)).lazy()
         return frame.with_columns(
-            _reached(table, self.orders, self.cuts).alias(_OWN), _reached(table, self.orders, self.guests).alias(_LAST)
+            _reached(table, self.orders, self.cuts).alias(_OWN),
+            _reached(table, self.orders, self.overlaps).alias(_LAST),
         )
 
 
 def partitioned_chains(table: LazyTable, orders: Sequence[str], back: int, rows: int) -> PartitionedChains | None:
-    """Return the stretches of the one chain of a table, with `back` guests or more each.
+    """Return the segments of the one chain of a table, each with an overlap of `back` records or more.
 
     orders: the columns that order records. rows: the number of rows.
 
     None if the chain is not cut: in an engine of one machine, and if it is short.
+
+    An overlap begins `back` sampled records before the cut. Their orders differ, so it has that many records at least.
     """
     several = _EACH_PARTITION if table.in_spark else 1
     wanted = min(several * table.partitions, rows // FEWEST, MOST)
     if wanted < 2:
         return None
-    sample = _sampled(table, orders, wanted * _SAMPLED, rows)
-    reach = max(math.ceil(2 * back * len(sample) / rows), 1)
-    distance = max(len(sample) // wanted, reach + 1)
+    sample = _sampled(table, orders, min(wanted * _SAMPLED * back, _MOST_SAMPLED), rows)
+    distance = max(len(sample) // wanted, back + 1)
     first = range(distance, len(sample), distance)
     if not first:
         return None
-    cuts, guests = tuple(sample[place] for place in first), tuple(sample[place - reach] for place in first)
-    tried = PartitionedChains(tuple(orders), cuts, guests)
-    sizes, present = _sizes(table, tried)
-    before = [sum(sizes[cell] for cell in range(2 * place + 1)) for place in range(len(cuts))]
-    enough = [place for place in range(len(cuts)) if sizes[2 * place + 1] >= back]
-    if not enough:
-        return None
-    kept_cuts, kept_guests = (tuple(places[place] for place in enough) for places in (cuts, guests))
-    kept_before = tuple(before[place] for place in enough)
-    return PartitionedChains(tried.orders, kept_cuts, kept_guests, kept_before, sizes.total(), present)
+    cuts, overlaps = tuple(sample[place] for place in first), tuple(sample[place - back] for place in first)
+    return PartitionedChains(tuple(orders), cuts, overlaps)
 
 
-def cut(table: LazyTable, stretches: PartitionedChains) -> LazyTable:
-    """Return the table with the guests of every stretch added, and each stretch in one partition."""
+def numbered(table: LazyTable, segments: PartitionedChains) -> PartitionedChains:
+    """Return the segments with the number of records before each, which takes another scan of the orders."""
+    sizes = _sizes(replace(table, frame=table.frame.select(*segments.orders)), segments)
+    before = list(accumulate(sizes[cell] for cell in range(2 * len(segments.cuts))))
+    return replace(segments, before=tuple(before[::2]))
+
+
+def cut(table: LazyTable, segments: PartitionedChains) -> LazyTable:
+    """Return the table with the overlap of every segment added, and each segment in one partition."""
     if table.engine.is_dask():
         native: Any = table.frame.to_native()
         placed = native.map_partitions(
-            _with_guests, table, stretches, meta=_with_guests(native._meta, table, stretches)
+            _with_overlaps, table, segments, meta=_with_overlaps(native._meta, table, segments)
         )
-        return replace(table, frame=nw.from_native(placed).lazy()).together([STRETCH])
+        return replace(table, frame=nw.from_native(placed).lazy()).together([SEGMENT])
     functions: Any = import_module("pyspark.sql.functions")
-    native = stretches.placed(table, table.frame).to_native()
-    native = native.withColumn(STRETCH, functions.explode(functions.sequence(_OWN, _LAST)))
-    earlier = _array(functions, [0, *stretches.before], "bigint")
-    native = native.withColumn(EARLIER, functions.element_at(earlier, functions.col(STRETCH) + 1))
+    native = segments.placed(table, table.frame).to_native()
+    own, last = functions.col(_OWN), functions.col(_LAST)
+    used = functions.when(last > own, functions.array(own, last)).otherwise(functions.array(own))
+    native = native.withColumn(SEGMENT, functions.explode(used)).drop(_LAST)  # what is left is shuffled
+    if segments.before is not None:
+        earlier = _array(functions, [0, *segments.before], "bigint")
+        native = native.withColumn(EARLIER, functions.element_at(earlier, functions.col(SEGMENT) + 1))
     return replace(table, frame=nw.from_native(native).lazy())
 
 
-def _with_guests(native: Any, table: LazyTable, stretches: PartitionedChains) -> Any:
-    """Return one partition, in pandas, with a second row for each record that is also a guest."""
-    placed = stretches.placed(table, nw.from_native(native, eager_only=True))
-    guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
-    both = [placed.with_columns(nw.col(_OWN).alias(STRETCH)), guests.with_columns(nw.col(_LAST).alias(STRETCH))]
+def _with_overlaps(native: Any, table: LazyTable, segments: PartitionedChains) -> Any:
+    """Return one partition, in pandas, with a second row for each record that is also in an overlap."""
+    placed = segments.placed(table, nw.from_native(native, eager_only=True))
+    again = placed.filter(nw.col(_LAST) > nw.col(_OWN))
+    both = [placed.with_columns(nw.col(_OWN).alias(SEGMENT)), again.with_columns(nw.col(_LAST).alias(SEGMENT))]
     rows: Any = nw.concat(both).to_native()
-    return rows.assign(**{EARLIER: np.take([0, *stretches.before], rows[STRETCH].to_numpy(dtype=np.int64))})
+    if segments.before is None:
+        return rows
+    return rows.assign(**{EARLIER: np.take([0, *segments.before], rows[SEGMENT].to_numpy(dtype=np.int64))})
 
 
-def _placed_in_spark(native: Any, stretches: PartitionedChains) -> Any:
+def _placed_in_spark(native: Any, segments: PartitionedChains) -> Any:
     """Do the same in Spark by binary search: comparisons with every place would be too much code for Java's compiler.
 
-    The places where guests and stretches begin form a tree, stored level by level in one array: the children of node i
+    The places where overlaps and segments begin form a tree, stored level by level in one array: the children of node i
     are 2i, for orders before its place, and 2i + 1.
     """
     functions: Any = import_module("pyspark.sql.functions")
-    places = [place for both in zip(stretches.guests, stretches.cuts, strict=True) for place in both]
+    places = [place for both in zip(segments.overlaps, segments.cuts, strict=True) for place in both]
     levels = len(places).bit_length()
     padded = [*places, *[None] * (2**levels - 1 - len(places))]
     tree = [
@@ -150,7 +156,7 @@ def _placed_in_spark(native: Any, stretches: PartitionedChains) -> Any:
     types = {field.name: field.dataType.simpleString() for field in native.schema}
     held = {
         order: _array(functions, [None if place is None else place[i] for place in tree], types[order])
-        for i, order in enumerate(stretches.orders)
+        for i, order in enumerate(segments.orders)
     }
     native = native.withColumn(_NODE, functions.lit(1))
     node = functions.col(_NODE)
@@ -204,19 +210,15 @@ def _literal(value: Any) -> Scalar:
     return held
 
 
-def _sizes(table: LazyTable, stretches: PartitionedChains) -> tuple[Counter[int], Counter[str]]:
-    """Return the number of records between the starts of guests and stretches, and of values in each column."""
-    columns = list(table.schema)
+def _sizes(table: LazyTable, segments: PartitionedChains) -> Counter[int]:
+    """Return the number of records between the starts of overlaps and segments."""
 
     def counts_of(frame: Any) -> Any:
-        cells = stretches.placed(table, frame).with_columns(cell=nw.col(_OWN) + nw.col(_LAST))
-        counts = (nw.col(column).count().alias(f"n_{column}") for column in columns)
-        return cells.group_by("cell").agg(nw.len().alias("n"), *counts)
+        cells = segments.placed(table, frame).with_columns(cell=nw.col(_OWN) + nw.col(_LAST))
+        return cells.group_by("cell").agg(nw.len().alias("n"))
 
     sizes: Counter[int] = Counter()
-    present: Counter[str] = Counter()
     for part in table.parts(counts_of):
-        for cell, count, *having in part:
+        for cell, count in part:
             sizes[whole(cell)] += whole(count)
-            present.update(dict(zip(columns, map(whole, having), strict=True)))
-    return sizes, present
+    return sizes

@@ -17,7 +17,7 @@ from bayesdp.frames.groups import check_named
 from bayesdp.frames.source import LazyTable, as_kind, plain, reading, whole
 from bayesdp.queries import Count
 
-__all__ = ["cells_of", "check_parts", "members", "part_sizes"]
+__all__ = ["cells_of", "makes_parts", "members", "part_sizes"]
 
 
 def cells_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[Scalar, ...]:
@@ -27,33 +27,31 @@ def cells_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[Scalar
         return tuple(as_kind(kind, cell) for cell in cells)
 
 
-def check_parts(table: LazyTable, by: str, group_columns: Sequence[str]) -> None:
-    """Raise RecordsError for a column that differs within a chain or group, or lacks a value.
+def makes_parts(table: LazyTable, by: str, group_columns: Sequence[str]) -> bool:
+    """Tell whether a column is the same for all records of each chain or group; RecordsError if some lack a value.
 
-    Parts that share a chain or group are not independent of one another.
+    Only then are the parts that it makes independent of one another.
 
     group_columns: the columns that identify chains or groups; none if every record is independent of the others.
 
     >>> import polars
     >>> from bayesdp.frames.source import scan
-    >>> check_parts(scan(polars.DataFrame({"meter": [1, 1, 2], "district": ["A", "A", "B"]})), "district", ["meter"])
+    >>> table = scan(polars.DataFrame({"meter": [1, 1, 2], "district": ["A", "A", "B"], "hour": [7, 8, 7]}))
+    >>> makes_parts(table, "district", ["meter"]), makes_parts(table, "hour", ["meter"])
+    (True, False)
     """
     with reading(table):
         picked = table.pick(list(dict.fromkeys([*group_columns, by])))
         check_named(picked, list(picked.schema))
         if by in group_columns or not group_columns:
-            return
+            return True
         keys = {f"g{i}": nw.col(column) for i, column in enumerate(group_columns)}
 
         def most(frame: Any) -> Any:
             pairs = frame.select(**keys, part=nw.col(by), n=nw.lit(1)).group_by(*keys, "part").agg(nw.col("n").max())
             return pairs.group_by(*keys).agg(nw.col("n").sum()).select(nw.col("n").max())
 
-        if max(whole(rows[0][0]) for rows in picked.together(group_columns).parts(most) if rows) > 1:
-            raise RecordsError(
-                f"{by!r} differs between records of one {', '.join(group_columns)} in {table.name}, so its parts are "
-                "not independent of one another; use a column that is the same within a chain or group"
-            )
+        return max(whole(rows[0][0]) for rows in picked.together(group_columns).parts(most) if rows) <= 1
 
 
 def part_sizes(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bayesdp._support.messages import in_python
@@ -12,7 +12,9 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError
 from bayesdp.frames.failures import first_line
 
-__all__ = ["SHEETS", "files_of", "is_text", "matching", "suffix"]
+__all__ = ["SHEETS", "files_of", "files_together", "is_path", "is_text", "matching", "named_together", "suffix"]
+
+_MOST_NAMED = 3
 
 SHEETS = ".xlsx"
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -83,6 +85,51 @@ def files_of(path: str) -> list[str]:
     for file in files:
         _check_regular(file)
     return files
+
+
+def files_together(paths: Sequence[str]) -> list[str]:
+    """Return the files that several paths name together, each of which may be a pattern or a folder.
+
+    Raises FrameError for what `files_of` refuses, for files of different kinds or a file that is named twice, for
+    Excel, and for folders such as year=2012, whose names are columns.
+    """
+    files: list[str] = []
+    for path in paths:
+        found = files_of(path)
+        inside = [Path(file).relative_to(path).parent.parts for file in found] if Path(path).is_dir() else []
+        if any("=" in part for parts in inside for part in parts):
+            raise FrameError(f"{path} has folders whose names are columns; name this folder alone, not in a list")
+        files += found
+    kinds = {suffix(file) for file in files}
+    if SHEETS in kinds:
+        raise FrameError(f"{named_together(paths)}: Excel files cannot be read together; save them as .csv or .parquet")
+    if len(kinds) > 1:
+        raise FrameError(f"{named_together(paths)} are files of different kinds ({', '.join(sorted(kinds))}); name one")
+    known: set[Path] = set()
+    for file in files:
+        if (real := Path(file).resolve()) in known:
+            raise FrameError(f"{file} is named twice, so its records would count twice; name it once")
+        known.add(real)
+    return files
+
+
+def named_together(paths: Sequence[str]) -> str:
+    """Return the name of several paths in messages; it ends like the last of them.
+
+    >>> named_together(["1.csv", "2.csv", "3.csv", "4.csv"])
+    '1.csv, …, 4.csv'
+    """
+    return ", ".join(paths if len(paths) <= _MOST_NAMED else (paths[0], "…", paths[-1]))
+
+
+def is_path(value: object) -> bool:
+    """Return whether an entry of a list is a path: a list of anything else may hold records, and is not quoted."""
+    if isinstance(value, Path):
+        return True
+    try:
+        return isinstance(value, str) and value != "" and (suffix(value) in _KNOWN or Path(value).is_dir())
+    except (OSError, ValueError):
+        return False
 
 
 def _check_regular(file: str) -> None:

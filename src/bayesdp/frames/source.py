@@ -29,9 +29,11 @@ from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, NoC
 from bayesdp.frames.databases import is_database, open_database
 from bayesdp.frames.failures import first_line, refusing
 from bayesdp.frames.files import name_list, odd_csv, open_files
+from bayesdp.frames.paths import is_path, named_together
 from bayesdp.frames.snapshots import Snapshot
 
 __all__ = [
+    "KINDS",
     "Kind",
     "LazyTable",
     "Missing",
@@ -50,7 +52,7 @@ Kind = Literal["truth", "whole", "number", "text", "time"]
 _SHUFFLED = 200
 """The default number of partitions of Spark."""
 
-_NAMES: dict[Kind, str] = {
+KINDS: Mapping[Kind, str] = {
     "truth": "true and false",
     "whole": "whole numbers",
     "number": "numbers",
@@ -268,7 +270,7 @@ class LazyTable:
         """Return a column of booleans as a condition; FrameError for any other column."""
         if self.kind(name) != "truth":
             raise FrameError(
-                f"column {name!r} of {self.name} holds {_NAMES[self.kind(name)]}, so it is not a condition by itself; "
+                f"column {name!r} of {self.name} holds {KINDS[self.kind(name)]}, so it is not a condition by itself; "
                 f"compare it with a value, such as {name} > 0"
             )
         return self.column(name)
@@ -286,7 +288,7 @@ class LazyTable:
         if set(kinds) == {"whole", "number"}:
             return self.column(left).cast(nw.Float64), self.column(right).cast(nw.Float64)
         raise FrameError(
-            f"column {left!r} holds {_NAMES[kinds[0]]} and column {right!r} {_NAMES[kinds[1]]}; they cannot be compared"
+            f"column {left!r} holds {KINDS[kinds[0]]} and column {right!r} {KINDS[kinds[1]]}; they cannot be compared"
         )
 
     def clipped(self, name: str, low: int, high: int) -> nw.Expr:
@@ -316,7 +318,7 @@ class LazyTable:
         if kind == "whole" and not isinstance(literal, str):
             return self._whole(name, literal)
         raise QueryError(
-            f"column {name!r} of {self.name} holds {_NAMES[kind]}, which {brief(literal)} is not; "
+            f"column {name!r} of {self.name} holds {KINDS[kind]}, which {brief(literal)} is not; "
             "write the value as in the table"
         )
 
@@ -440,6 +442,8 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
 def scan(source: object) -> LazyTable:
     """Open a table: a dataframe of any engine that Narwhals supports, files by path or glob, or a database by URL.
 
+    A list of paths or globs is one table.
+
     Raises FrameError for anything else, MissingDependencyError if the package of an engine is missing.
 
     >>> import polars
@@ -451,11 +455,24 @@ def scan(source: object) -> LazyTable:
     if isinstance(source, str) and is_database(source):
         native, name, snapshot = open_database(source)
         return replace(_frame(native), name=name, snapshot=snapshot)
-    if not isinstance(source, str | Path):
+    paths = [source] if isinstance(source, str | Path) else source
+    if not isinstance(paths, list | tuple):
         return _frame(source)
-    opened = open_files(str(source))
+    if paths is source and not all(is_path(path) or (isinstance(path, str) and is_database(path)) for path in paths):
+        return _frame(source)
+    if not paths:
+        raise FrameError("the list of paths is empty; name the files of the table")
+    names = [str(path) for path in paths]
+    if len(names) == 1 and paths is source:
+        return scan(names[0])
+    address = next((name for name in names if is_database(name)), None)
+    if address is not None:
+        raise FrameError(f"{brief(address)} is a table of a database, and cannot be read with files; name it alone")
+    opened = open_files(*names)
     table = _frame(opened.frame)
-    return replace(table, name=str(source), void=opened.void, guessed=opened.guessed, snapshot=opened.snapshot)
+    return replace(
+        table, name=named_together(names), void=opened.void, guessed=opened.guessed, snapshot=opened.snapshot
+    )
 
 
 def _frame(source: object) -> LazyTable:

@@ -23,13 +23,13 @@ from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import ColumnOrCondition, present_records, row_count, subject_of
 from bayesdp.frames.clocks import SHOWN, minutes_shown, reading_of
 from bayesdp.frames.dates import place_in_order, selected
-from bayesdp.frames.partitioned_chains import EARLIER, STRETCH, PartitionedChains, cut, partitioned_chains
+from bayesdp.frames.partitioned_chains import EARLIER, SEGMENT, PartitionedChains, cut, numbered, partitioned_chains
 from bayesdp.frames.source import LazyTable, Missing, checked_missing, one_or_zero, places, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
 
-__all__ = ["Sequences", "Transitions", "shown_by_order", "transitions"]
+__all__ = ["FOLLOWS", "Sequences", "Transitions", "counted_chains", "ordered_states", "shown_by_order", "transitions"]
 
 _MOST_ROWS = 4 * STATES.largest**2
 """The most pairs of states with one of four relations; more rows mean more states than a chain may have."""
@@ -91,7 +91,7 @@ class Sequences:
     along:     the same records, partitioned so that windows along chains can be computed.
     zoned:     the order columns with times in a zone that their type does not show.
     minutes:   the format of the time of day in the second of two order columns with a step (`clocks.minutes_shown`).
-    stretches: the stretches of `along`, if it is one chain without entities in an engine of many partitions.
+    segments:  the segments of `along`, if it is one chain without entities in an engine of many partitions.
     """
 
     table: LazyTable
@@ -102,7 +102,7 @@ class Sequences:
     truth: bool
     zoned: frozenset[str] = frozenset()
     minutes: int | None = None
-    stretches: PartitionedChains | None = None
+    segments: PartitionedChains | None = None
 
     @classmethod
     def of(
@@ -175,19 +175,27 @@ class Sequences:
         return replace(self, step=length // datetime.timedelta(minutes=1), minutes=minutes)
 
     def _cut(self, back: int, rows: int | None) -> Sequences:
-        """Return the one chain, cut into stretches if the engine computes partitions."""
+        """Return the one chain, cut into segments if the engine computes partitions."""
         table = self.table
         if table.partitions == 1:
             return self
         with reading(table):
-            stretches = partitioned_chains(table, self.orders, back, row_count(table) if rows is None else rows)
-            along = table.together(()) if stretches is None else cut(table, stretches)
-        return replace(self, along=along, stretches=stretches)
+            segments = partitioned_chains(table, self.orders, back, row_count(table) if rows is None else rows)
+            along = table.together(()) if segments is None else cut(table, segments)
+        return replace(self, along=along, segments=segments)
+
+    def numbered(self) -> Sequences:
+        """Return the chains with what `position` needs: of a chain in segments, how many records precede each."""
+        if self.segments is None:
+            return self
+        with reading(self.table):
+            segments = numbered(self.table, self.segments)
+            return replace(self, along=cut(self.table, segments), segments=segments)
 
     @property
     def entity_columns(self) -> tuple[str, ...]:
-        """The columns that windows are partitioned by: entities, or the stretches of one chain."""
-        return self.entities if self.stretches is None else (STRETCH,)
+        """The columns that windows are partitioned by: entities, or the segments of one chain."""
+        return self.entities if self.segments is None else (SEGMENT,)
 
     def places(self, states: Sequence[Scalar]) -> dict[Any, int]:
         """Return the positions of a chain's states by their values in `s`; refuses states that are equal there."""
@@ -204,13 +212,13 @@ class Sequences:
         return expression.over(*self.entity_columns) if self.entity_columns else expression
 
     def position(self) -> nw.Expr:
-        """Return the position of each record in its chain, starting at 1."""
+        """Return the position of each record in its chain, starting at 1; of chains that are `numbered`."""
         place = self.ordered(nw.col("o0").cum_count())
-        return place if self.stretches is None else place + nw.col(EARLIER)
+        return place if self.segments is None else place + nw.col(EARLIER)
 
     def own(self, frame: Any) -> Any:
         """Return each record of a frame of `along` once, after its windows are computed."""
-        return frame if self.stretches is None else self.stretches.own(frame)
+        return frame if self.segments is None else self.segments.own(frame)
 
     def relation(self) -> nw.Expr:
         """Return the relation of each record to the one before it, given the columns `b0`, `b1`, … of its order.
@@ -260,11 +268,7 @@ class Sequences:
                 *(nw.col(name).sum() for name in ("chain", "lost", "n", "n_s", *(f"n_{name}" for name in orders))),
             )
 
-        if self.stretches is not None:  # their scan has counted already
-            of = self.stretches
-            parts = [[0, 1, 0, of.rows, *(of.present[name] for name in ("s", *orders))]]
-        else:
-            parts = [list(map(whole, part[0])) for part in self.table.parts(counts_of)]
+        parts = [list(map(whole, part[0])) for part in self.table.parts(counts_of)]
         chains, lost, rows, present, *placed = (sum(part[i] for part in parts) for i in range(1, len(parts[0])))
         if lost or min(placed, default=rows) < rows:
             self.refuse_unplaced(max(lost, rows - min(placed, default=rows)))
@@ -378,24 +382,13 @@ def transitions(
     >>> transitions(frame, "s", ChainLayout(["t"])).counts
     ((1, 1), (0, 1))
     """
-    table, missing, within = scan(source), checked_missing(missing), column_names("within", within)
+    table, within = scan(source), column_names("within", within)
     if 2.0 ** (memory + 1) > _LARGEST_TABLE:
         raise FrameError(f"a memory of {memory} records is too long to count transitions; use a shorter one")
     with reading(table):
-        rows = row_count(table)
         public = [name for name in within if name in table]
-        chains = Sequences.of(table, state, layout, public, back=memory, rows=rows)
-        sizes = chains.sizes()
+        chains, sizes, rows = counted_chains(table, state, layout, missing, public, back=memory)
         lacking = sizes.lacking
-        if lacking and missing == "error":
-            raise RecordsError(
-                f"values are missing in {table.name}: {counted(lacking, 'record has', 'records have')} no "
-                f"{state!r}; fill them in, or say "
-                + param("missing", "drop")
-                + ": each is then a gap in its chain, and the pattern of gaps is public"
-            )
-        if lacking == rows:
-            raise RecordsError(f"no record of {table.name} has a value of {state!r}")
         runs = _runs(chains, memory, within, public)
     relations = _relations(runs)
     chains.check(relations, layout, sizes)
@@ -406,7 +399,7 @@ def transitions(
         if relation == FOLLOWS and run[last] is not None and run[memory] is not None
     )
     seen = {run[memory] for run in runs if run[memory] is not None}
-    states = (False, True) if chains.truth else _ordered(seen, state)
+    states = (False, True) if chains.truth else ordered_states(seen, state)
     if float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
         raise RecordsError(f"{len(states)} states with a memory of {memory} records are more than can be counted")
     strata = _tables(table, runs, states, memory, within)
@@ -416,6 +409,25 @@ def transitions(
     return Transitions(
         states, tuples(counts.tolist()), rows - lacking, lacking, sizes.chains, sizes.longest, gaps, chains.truth, named
     )
+
+
+def counted_chains(
+    table: LazyTable, state: str, layout: ChainLayout, missing: Missing, public: Sequence[str], *, back: int
+) -> tuple[Sequences, Sizes, int]:
+    """Return the chains of a table, their sizes and the number of rows; refuses records without a state if asked to."""
+    missing, rows = checked_missing(missing), row_count(table)
+    chains = Sequences.of(table, state, layout, public, back=back, rows=rows)
+    sizes = chains.sizes()
+    if sizes.lacking and missing == "error":
+        raise RecordsError(
+            f"values are missing in {table.name}: {counted(sizes.lacking, 'record has', 'records have')} no "
+            f"{state!r}; fill them in, or say "
+            + param("missing", "drop")
+            + ": each is then a gap in its chain, and the pattern of gaps is public"
+        )
+    if sizes.lacking == rows:
+        raise RecordsError(f"no record of {table.name} has a value of {state!r}")
+    return chains, sizes, rows
 
 
 def _runs(chains: Sequences, memory: int, within: Sequence[str], public: Sequence[str]) -> Counter[tuple[Any, ...]]:
@@ -579,7 +591,8 @@ def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     return relations
 
 
-def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:
+def ordered_states(states: set[Any], name: str) -> tuple[Scalar, ...]:
+    """Return the states of a chain in their order; refuses too many."""
     if len(states) > STATES.value:
         raise RecordsError(
             f"{name!r} has {len(states)} different values, but a chain has at most {STATES.value} states; group the "

@@ -7,10 +7,10 @@ public descriptions only, never records.
 """
 
 from bayesdp._support.documents import fingerprint
-from bayesdp.ledger.amounts import Region
 from bayesdp.ledger.ledger import Account, Ledger
 from bayesdp.ledger.location import default_ledger
 from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
+from bayesdp.queries.region import Region
 
 __all__ = [
     "Account",

@@ -1,7 +1,7 @@
-"""The totals of an account: as the derived tables hold them, how entries change them, and the seal that binds the two.
+"""The totals of an account in the derived tables, how entries change them, and the seal that ties the two together.
 
 Every entry that changes an account carries the account's seal after it, inside the hash chain. So the budget and the
-totals, which are kept beside the chain to be read in constant time, can be checked against one entry of it.
+totals, which derived tables hold so that they can be read in constant time, can be checked against one entry.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger.amounts import Amounts, checked_promise
+from bayesdp.ledger.pieces import Pieces, read, with_charge, written
 from bayesdp.ledger.records import Total, parsed
 
 __all__ = ["SEAL", "AccountTotals", "Subtotal", "promise_in"]
 
 SEAL = "account"
-"""Under which name an entry's body carries the seal."""
+"""The name of the seal in the body of an entry."""
 
 
 class Subtotal(NamedTuple):
-    """One row of the totals: a key, what it stands for as JSON text, its exact amounts, and its first entry.
+    """One row of the totals: a key, the query that it stands for as JSON text, its exact amounts, and its first entry.
 
-    tau: the sum of its τ's as a fraction; for other losses or for a region, all of that as JSON (`Amounts.written`).
+    tau: the sum of its τ's as a fraction; for other losses or for regions, all of that as JSON (`pieces.written`).
     """
 
     key: str
@@ -37,7 +38,7 @@ class Subtotal(NamedTuple):
 
 @dataclass(frozen=True)
 class AccountTotals:
-    """One account as the derived tables have it: fingerprints of model and description, budget, charges, subtotals.
+    """One account in the derived tables: fingerprints of model and description, budget, charges, subtotals.
 
     promise: what it promises besides ε, as canonical JSON; None for a pure account.
 
@@ -66,15 +67,17 @@ class AccountTotals:
 
         Raises LedgerError if the key stands for another query, or for another kind of loss or region.
         """
-        asked, amounts = canonical("query", query), cost if isinstance(cost, Amounts) else Amounts.of({"tau": cost})
+        text, amounts = canonical("query", query), cost if isinstance(cost, Amounts) else Amounts.of({"tau": cost})
         subtotals = {subtotal.key: subtotal for subtotal in self.subtotals}
         before = subtotals.get(key)
+        total: Pieces = (amounts,)
         if before is not None:
-            if before.query != asked:
+            if before.query != text:
                 raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
-            amounts = _amounts(before.tau).plus(amounts)
-        _ = amounts.loss  # each amount must be a number
-        row = Subtotal(key, asked, amounts.written, number if before is None else before.since)
+            total = with_charge(_pieces(before.tau), amounts)
+        for piece in total:
+            _ = piece.loss  # each amount must be a number
+        row = Subtotal(key, text, written(total), number if before is None else before.since)
         return replace(self, charges=self.charges + 1, subtotals=tuple({**subtotals, key: row}.values()))
 
     def with_budget(self, budget: float) -> AccountTotals:
@@ -83,9 +86,9 @@ class AccountTotals:
 
     @cached_property
     def seal(self) -> str:
-        """The SHA-256 of all this as canonical JSON; LedgerError for what no account can be.
+        """The SHA-256 of these fields as canonical JSON; LedgerError for values that no account can have.
 
-        Ledgers hold these hashes: what goes into them, and under which names, never changes.
+        Ledgers store these hashes, so the fields and their names never change.
         """
         content = {
             "model": self.model,
@@ -98,31 +101,35 @@ class AccountTotals:
         try:
             return fingerprint(content)
         except InvalidInputError:
-            raise LedgerError("the ledger is damaged: an account holds what cannot be one; verify it") from None
+            raise LedgerError("the ledger is damaged: an account has a value beyond JSON; verify it") from None
 
     @cached_property
     def totals(self) -> tuple[Total, ...]:
-        """The subtotals as they are accounted for: τ's rounded up once. LedgerError if they cannot be read."""
+        """The totals, each τ rounded up once; LedgerError if they cannot be read."""
         try:
-            return tuple([_total(key, query, tau) for key, query, tau, _ in self.subtotals])
+            return tuple([total for key, query, tau, _ in self.subtotals for total in _totals(key, query, tau)])
         except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 
 
 def promise_in(opening: Mapping[str, Any]) -> str | None:
-    """Return what the entry that opens an account promises besides ε; LedgerError for what is not known here."""
+    """Return the promise besides ε in the entry that opens an account; LedgerError for one of an unknown kind."""
     return canonical("promise", checked_promise(opening["loss"])) if "loss" in opening else None
 
 
 @lru_cache(maxsize=4096)
-def _total(key: str, query: str, tau: str) -> Total:
-    """Return a subtotal as it is accounted for. An account may have many, of which a release changes one."""
-    amounts = _amounts(tau)
+def _totals(key: str, query: str, tau: str) -> tuple[Total, ...]:
+    """Return the total of a row. An account may have many rows, of which a release changes one."""
     parsed(query)
-    plain = amounts.definition == "pure" and len(amounts.exact) == 1
-    return Total(key, query, amounts.tau, None if plain else amounts.loss, amounts.region)
+    return tuple(
+        Total(key, query, piece.tau, None if _plain(piece) else piece.loss, piece.region) for piece in _pieces(tau)
+    )
+
+
+def _plain(piece: Amounts) -> bool:
+    return piece.definition == "pure" and len(piece.exact) == 1
 
 
 @lru_cache(maxsize=4096)
-def _amounts(written: str) -> Amounts:
-    return Amounts.read(written)
+def _pieces(text: str) -> Pieces:
+    return read(text)

@@ -18,6 +18,7 @@ from bayesdp._support.messages import in_python, param
 from bayesdp.errors import AnsweredError, LedgerError
 from bayesdp.ledger.account_totals import SEAL, AccountTotals, Subtotal, promise_in
 from bayesdp.ledger.answer_index import answer_row
+from bayesdp.ledger.changes import refuse_other
 from bayesdp.ledger.database import (
     IS_CHANGE,
     IS_CHECK,
@@ -47,15 +48,15 @@ from bayesdp.ledger.records import (
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.transaction import Row, Statement, Transaction
 
-__all__ = ["RECENT", "AccountStore", "refuse_other", "refuse_promise"]
+__all__ = ["RECENT", "AccountStore", "refuse_promise"]
 
 WITH_ANSWER_INDEX = WITH_PROMISES = 3
-"""The schemas that came with the index of answers, and with accounts that promise more than ε."""
+"""The schemas that added the index of answers, and accounts that promise more than ε."""
 
 RECENT = 16
-"""How many of the last entries are checked whenever an account is read or written to."""
+"""How many of the last entries are checked whenever an account is read or changed."""
 
-# What every release executes is built once: building takes SQLAlchemy longer than executing takes SQLite.
+# The statements of a release are built once: SQLAlchemy takes longer to build them than SQLite to execute them.
 _POSITION = select(ledgers).where(ledgers.c.id == 1)
 _LOCKED_POSITION = _POSITION.with_for_update()
 _NAMES = select(accounts.c.dataset)
@@ -92,8 +93,8 @@ _BEST_ANSWERS = (
     .where((_BEST_OF.c.by_tau == 1) | ((_BEST_OF.c.by_demand == 1) & (_BEST_OF.c.shared <= bindparam("together"))))
     .order_by(entries.c.number.desc())
 )
-"""The answer with the largest τ, and of each of the terms the one that asked for most. Terms that more questions shared
-than are asked together are left out: such an answer was asked for less."""
+"""The answer with the largest τ, and for each of the terms the one whose request asked for most. Terms that more
+questions shared than are now requested together are left out: such an answer took a smaller part of its ε."""
 
 _INDEX = answers.insert()
 _STORED = select(entries).where(entries.c.kind == "answer").order_by(entries.c.number)
@@ -109,11 +110,13 @@ _UNANSWERED = (
     .order_by(entries.c.number.desc())
     .limit(1)
 )
-_PUBLIC = (
+_NAMED = (
     select(entries)
-    .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "public")
+    .where(entries.c.dataset == bindparam("dataset"), (entries.c.kind == "public") | (entries.c.kind == "grow"))
     .order_by(entries.c.number)
 )
+"""What the holder of the data has said of an account: which columns are public, and that its table may grow."""
+
 _PARTS = (
     select(entries)
     .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "parts")
@@ -121,6 +124,16 @@ _PARTS = (
     .order_by(entries.c.number.desc())
     .limit(1)
 )
+_NEXT = entries.alias()
+_WINDOWS = (
+    select(entries, _NEXT.c.previous)
+    .outerjoin(_NEXT, _NEXT.c.number == entries.c.number + 1)
+    .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "window")
+    .where(entries.c.question == bindparam("question"))
+    .order_by(entries.c.number)
+)
+"""The answers about the windows of a stream, each with the hash that the next entry refers to."""
+
 _CHECKS = select(entries).where(IS_CHECK, entries.c.question == bindparam("columns")).order_by(entries.c.number)
 _HASH = select(entries.c.hash).where(entries.c.number == bindparam("number"))
 _DECISIONS = select(decisions.c.entry)
@@ -142,12 +155,12 @@ _OF_ACCOUNT: tuple[Executable, ...] = (_ACCOUNT, _TOTALS, _LAST_CHANGE, _FOLLOWI
 class AccountStore:
     """The ledger as one transaction sees it. With `write`, no other process writes until the transaction ends.
 
-    dataset, questions: whose account, with what is known of which questions, will be asked for: it is fetched together
-    with where the ledger ends. charge: the number of a charge that will be answered; it is fetched, too.
-    seen: the number and hash of an entry that the ledger is known to hold; LedgerError if it does not.
-    schema: the schema that it is known to have had; it may have a later one meanwhile.
+    dataset, questions: the account and the questions that will be read; they are fetched together with the end of the
+    ledger. charge: the number of a charge that will be answered; it is fetched, too.
+    seen: the number and hash of an entry that the ledger must hold; LedgerError if it does not.
+    schema: a schema that the ledger had before; another process may have upgraded it since.
 
-    What is written is kept back until something must be read again, or until `flush`, and is then sent together.
+    Writes are buffered until the next read, or until `flush`, and then sent together.
     """
 
     def __init__(
@@ -192,15 +205,16 @@ class AccountStore:
         self.moment = transaction.moment.isoformat(timespec="microseconds")
         self._end_checked = False
         self._accounts: dict[str, AccountTotals | None] = {}
+        self._said: dict[str, list[Entry]] = {}
 
     def rows(self, query: Executable, **values: Any) -> list[Row]:
-        """Return the rows of a query, after all that was written."""
+        """Send all buffered writes, then return the rows of a query."""
         self.flush()
         known = self._foreseen.get((query, tuple(values.values())))
         return self._transaction.fetch((query, values))[0] if known is None else known
 
     def flush(self) -> None:
-        """Send what was written; LedgerError unless every statement changes the one row that it is about."""
+        """Send the buffered writes; LedgerError unless every statement changes exactly one row."""
         if not self._unwritten:
             return
         changed = self._transaction.write(*self._unwritten)
@@ -210,7 +224,7 @@ class AccountStore:
             raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
 
     def rely(self) -> None:
-        """Make sure that what was read is on disk when the transaction ends, because it will be relied on."""
+        """Ensure that what was read is on disk when the transaction ends, because the caller relies on it."""
         self._transaction.durable = True
 
     def datasets(self) -> tuple[str, ...]:
@@ -224,7 +238,7 @@ class AccountStore:
         """Return the name under which a data set has its account, or will have it.
 
         An account that an older version opened under a name that is not normalised is found, too. Two accounts whose
-        names are one name, which only an older version can have opened, are refused: it is not clear which is meant.
+        normalised names are equal, which only an older version can have opened, are refused as ambiguous.
         """
         stored = self.datasets()
         name = given if isinstance(given, str) and given in stored else dataset_name(given)
@@ -237,7 +251,7 @@ class AccountStore:
         return same[0] if same else name
 
     def stored(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
-        """Yield the entries in order, as they are stored, without checking whether they were changed."""
+        """Yield the entries in order, as they are stored, without a check of their hashes."""
         query = _ENTRIES
         if dataset is not None:
             query = query.where(entries.c.dataset == dataset)
@@ -277,24 +291,65 @@ class AccountStore:
 
     def public(self, dataset: str) -> tuple[str, ...]:
         """Return the columns that an account names as public, sorted; LedgerError if an entry was changed."""
-        named = Entry.intact(self.rows(_PUBLIC, dataset=dataset))
-        if not all(map(self._is_linked, named)) or not self.are_decided(named):
-            _damaged(f"the public columns of {dataset!r} are not those that were named")
-        return tuple(sorted({column for entry in named for column in entry.content().get("columns", ())}))
+        named = [entry.content() for entry in self._named(dataset) if entry.kind == "public"]
+        return tuple(sorted({column for body in named for column in body.get("columns", ())}))
+
+    def growth(self, dataset: str) -> Entry | None:
+        """Return the entry by which the table of an account may grow; None without one, LedgerError if it was changed.
+
+        Its body has the "model" and the "description" that hold from then on, and the "extents" of the table before.
+        """
+        return next((entry for entry in self._named(dataset) if entry.kind == "grow"), None)
+
+    def _named(self, dataset: str) -> list[Entry]:
+        """Return what the holder of the data has said of an account, oldest first."""
+        if dataset in self._said:
+            return self._said[dataset]
+        said = Entry.intact(self.rows(_NAMED, dataset=dataset))
+        if not all(map(self._is_linked, said)) or not self.are_decided(said):
+            _damaged(f"what the holder of {dataset!r} has said of it (public columns, growth) is not what was entered")
+        self._said[dataset] = said
+        return said
 
     def parts(self, dataset: str, question: str) -> Mapping[str, Any] | None:
-        """Return what was noted last of who is in which part, by a column's fingerprint; None if nothing was."""
+        """Return the last record of who is in which part, by a column's fingerprint; None if there is none."""
         noted = Entry.intact(self.rows(_PARTS, dataset=dataset, question=question))
         if not all(map(self._is_linked, noted)):
             _damaged(f"who is in which part of {dataset!r} is not what was noted")
         return noted[0].content() if noted else None
 
+    def windows(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
+        """Return the stored answers about the windows of a stream, oldest first; LedgerError if one was changed."""
+        rows = self.rows(_WINDOWS, dataset=dataset, question=question)
+        stored = Entry.intact(row[:-1] for row in rows)
+        followed = [
+            self.head if entry.number == self.entries else row[-1] for entry, row in zip(stored, rows, strict=True)
+        ]
+        if [entry.hash for entry in stored] != followed:
+            _damaged(f"an answer about a window of {dataset!r} is not the one that was stored")
+        if stored:
+            self.rely()
+        return tuple(entry.content() for entry in stored)
+
+    def store_windows(
+        self, dataset: str, receipt: OfCharge, bodies: Sequence[Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], ...]:
+        """Write the answers about windows of a stream that have none yet; return all that are stored, oldest first."""
+        charge = self._charge_of(dataset, receipt)
+        assert charge.question is not None
+        known = self.windows(dataset, charge.question)
+        taken = {tuple(body["window"]) for body in known}
+        new = [{**body, "charge": receipt.entry} for body in bodies if tuple(body["window"]) not in taken]
+        for body in new:
+            self._append(dataset, "window", body, question=charge.question)
+        return (*known, *new)
+
     def checks_of(self, columns: str) -> list[Entry]:
-        """Return what was kept of the checks of all tables with these columns, by their fingerprint, oldest first."""
-        kept = Entry.intact(self.rows(_CHECKS, columns=columns))
-        if not self.are_decided([entry for entry in kept if entry.kind in DECISIONS]):
+        """Return the recorded checks of all tables with these columns, by their fingerprint, oldest first."""
+        entries = Entry.intact(self.rows(_CHECKS, columns=columns))
+        if not self.are_decided([entry for entry in entries if entry.kind in DECISIONS]):
             _damaged("it allows checks that the holder of the data did not allow")
-        return kept
+        return entries
 
     def are_decided(self, made: Sequence[Entry]) -> bool:
         """Tell whether entries that only the holder of the data may make are listed as such."""
@@ -314,7 +369,7 @@ class AccountStore:
         return stored[0].content() if stored else None
 
     def account(self, dataset: str) -> AccountTotals | None:
-        """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
+        """Return the account, or None if there is none; LedgerError if it contradicts the chain."""
         if dataset not in self._accounts:
             self._check_end()
             self._accounts[dataset] = self._checked_account(dataset)
@@ -323,8 +378,8 @@ class AccountStore:
     def state(self, dataset: str, questions: Collection[str] = (), opening: Opening | None = None) -> State:
         """Return the state of an account, with what was charged and answered of these questions.
 
-        opening: with what the account will be opened, if it is not open yet. LedgerError if there is no account and no
-        opening, or if the account cannot be believed.
+        opening: how the account will be opened, if it is not open yet. LedgerError if there is no account and no
+        opening, or if the account contradicts the chain.
         """
         answered = {question: self.best_answers(dataset, question, len(questions)) for question in questions}
         charged = {question: self._unanswered(dataset, question) for question in questions}
@@ -334,6 +389,7 @@ class AccountStore:
             public = tuple(sorted(opening.public))
         else:
             account, public = self._existing(dataset), self.public(dataset)
+        growth = self.growth(dataset)
         return State(
             dataset=dataset,
             budget=account.budget,
@@ -346,6 +402,7 @@ class AccountStore:
             moment=self.moment,
             public=public,
             promise=None if account.promise is None else parsed(account.promise),
+            grown=None if growth is None else growth.number,
         )
 
     def charged(self, dataset: str) -> frozenset[str]:
@@ -353,7 +410,10 @@ class AccountStore:
         return frozenset(question for (question,) in self.rows(_CHARGED, dataset=dataset))
 
     def opening(self, dataset: str) -> Mapping[str, Any] | None:
-        """Return the body of the entry that opened an account; None if there is none."""
+        """Return the body of the entry that opened an account; None if there is none.
+
+        If the table of the account may grow since, model and description are those that hold now.
+        """
         account = self.account(dataset)
         if account is None:
             return None
@@ -363,10 +423,15 @@ class AccountStore:
             part = body.get(name)
             if not isinstance(part, Mapping) or fingerprint(part) != getattr(account, name):
                 _damaged(f"the account of {dataset!r} is not the one that was opened")
-        return body
+        growth = self.growth(dataset)
+        return body if growth is None else {**body, **_identity(growth)}
 
     def opened(
-        self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any], separate_because: str | None
+        self,
+        dataset: str,
+        model: Mapping[str, Any],
+        description: Mapping[str, Any],
+        separate_because: str | None,
     ) -> bool:
         """Tell whether the data set has an account.
 
@@ -374,26 +439,30 @@ class AccountStore:
         it, unless there is a reason to have both.
         """
         account = self.account(dataset)
-        marks = {"model": fingerprint(model), "description": fingerprint(description)}
         if account is None:
             if separate_because is None:
                 self._check_separate(dataset, model, description)
             return False
-        differing = [name for name, mark in marks.items() if mark != getattr(account, name)]
-        if differing:
-            refuse_other(dataset, *differing)
+        growth = self.growth(dataset)
+        known = (account.model, account.description)
+        if growth is not None:
+            known = tuple(map(fingerprint, _identity(growth).values()))  # type: ignore[assignment]
+        if (fingerprint(model), fingerprint(description)) != known:
+            opened = self.opening(dataset)
+            assert opened is not None
+            given = {"model": model, "description": description}
+            refuse_other(dataset, opened, parsed(canonical("the account", given)))
         return True
 
     def opened_with(self, dataset: str, opening: Opening) -> bool:
         """Tell whether the data set has the account that is to be opened; LedgerError as `opened` does.
 
-        LedgerError also if another process has opened it with another promise meanwhile.
+        LedgerError also if another process has opened it with another promise in the meantime.
         """
         opened = self.opened(dataset, opening.model, opening.description, opening.separate_because)
         if opened:
             promise = self._existing(dataset).promise
-            if promise != promise_in(opening.to_dict()):
-                refuse_promise(dataset, opening.loss, None if promise is None else parsed(promise))
+            refuse_promise(dataset, opening.loss, None if promise is None else parsed(promise))
         return opened
 
     def open(self, dataset: str, opening: Opening) -> None:
@@ -420,15 +489,19 @@ class AccountStore:
 
     def answer(self, dataset: str, receipt: OfCharge, body: Mapping[str, Any]) -> Entry:
         """Write the one answer of a charge."""
-        charge = self._entry(receipt.entry)
-        if charge is None or (charge.dataset, charge.kind, charge.hash) != (dataset, "charge", receipt.head):
-            raise LedgerError(f"entry {receipt.entry} is not the charge on {dataset!r} that this receipt is for")
+        charge = self._charge_of(dataset, receipt)
         if self.rows(_ANSWERED, charge=receipt.entry):
             raise AnsweredError(f"the charge {receipt.entry} has its answer already; another one needs another charge")
         entry = self._append(dataset, "answer", body, question=charge.question, charge=receipt.entry)
         if self.schema >= WITH_ANSWER_INDEX:
             self._index(entry)
         return entry
+
+    def _charge_of(self, dataset: str, receipt: OfCharge) -> Entry:
+        charge = self._entry(receipt.entry)
+        if charge is None or (charge.dataset, charge.kind, charge.hash) != (dataset, "charge", receipt.head):
+            raise LedgerError(f"entry {receipt.entry} is not the charge on {dataset!r} that this receipt is for")
+        return charge
 
     def _index(self, entry: Entry) -> None:
         """Add an answer to the index of answers."""
@@ -443,15 +516,15 @@ class AccountStore:
         self._change(dataset, before.with_budget(budget), kind, body)
         self._later(_BUDGET, of=dataset, new=budget)
 
-    def stands(self, entry: Entry) -> bool:
-        """Tell whether an entry is in the ledger as it was written."""
+    def contains(self, entry: Entry) -> bool:
+        """Tell whether an entry is in the ledger, unchanged."""
         return self._entry(entry.number) == entry
 
     def _later(self, statement: Executable, **values: Any) -> None:
         self._unwritten.append((statement, values))
 
     def _entry(self, number: int) -> Entry | None:
-        """Return an entry as it stands there, or None if there is none."""
+        """Return an entry of the ledger, or None if there is none."""
         rows = self.rows(_ENTRY, number=number)
         return Entry(*rows[0]) if rows else None
 
@@ -470,6 +543,7 @@ class AccountStore:
                 "other data, say why: " + _SEPARATELY
             )
         openings = {entry.dataset: entry.content() for entry in self.read(kind="open")}
+        openings |= {entry.dataset: entry.content() for entry in self.read(kind="grow")}
         alike_tables = [
             name
             for name, opening in openings.items()
@@ -494,7 +568,7 @@ class AccountStore:
         return None
 
     def _check_end(self) -> None:
-        """Refuse a ledger whose last entries were changed, or do not lead up to where it says that it ends."""
+        """Refuse a ledger whose last entries were changed, or do not lead up to its recorded end."""
         if self._end_checked:
             return
         rows = self.rows(_RECENT)
@@ -523,7 +597,7 @@ class AccountStore:
         return account
 
     def _sealed(self, dataset: str, account: AccountTotals, row: Row, following: Sequence[Row]) -> bool:
-        """Tell whether an account is the one that its last change sealed; version 0.1 sealed none: compute it again."""
+        """Tell whether an account matches the seal of its last change; those of version 0.1 have none: recompute."""
         change = _intact(row)
         if not self._is_linked(change, following):
             return False
@@ -546,7 +620,7 @@ class AccountStore:
     def _change(
         self, dataset: str, account: AccountTotals, kind: str, body: Mapping[str, Any], question: str | None = None
     ) -> Entry:
-        """Append an entry that changes an account, sealed with what the account is after it."""
+        """Append an entry that changes an account, with the seal of the account after it."""
         entry = self._append(dataset, kind, {**body, SEAL: account.seal}, question=question)
         self._accounts[dataset] = account
         return entry
@@ -559,6 +633,7 @@ class AccountStore:
             self.upgrade()
         written = canonical("the body", body)
         entry = Entry(self.entries + 1, dataset, kind, question, charge, written, self.moment, self.head).sealed()
+        self._said.pop(dataset, None)
         self._later(_APPEND, **vars(entry))
         self._later(_MOVE, previous=self.head, number=entry.number, hash=entry.hash)
         if kind in DECISIONS:
@@ -567,7 +642,7 @@ class AccountStore:
         return entry
 
     def upgrade(self) -> None:
-        """Give the ledger the present schema: older versions refuse it from now on, for they would not know all of it.
+        """Give the ledger the present schema: older versions then refuse it, since they could not read all of it.
 
         On a server, only the owner of the tables can.
         """
@@ -585,7 +660,7 @@ _AT_OPENING = "named when the account was opened"
 
 @lru_cache(maxsize=16)
 def _account_totals(row: Row, spent: tuple[Row, ...], promise: str | None) -> AccountTotals:
-    """Return the account that these rows of accounts and totals describe: a release reads the same ones twice."""
+    """Return the account that these rows describe; cached, since a release reads the same rows twice."""
     _, model, description, budget, charges = row
     return AccountTotals(model, description, budget, charges, tuple([Subtotal(*total[1:]) for total in spent]), promise)
 
@@ -597,7 +672,7 @@ def _opening(row: Row) -> Mapping[str, Any]:
 
 
 def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None, schema: int) -> list[Statement]:
-    """Return the queries that will be needed, given the arguments of `Books`."""
+    """Return the statements that will be needed, given the arguments of `AccountStore`."""
     if dataset is None:
         return []
     if charge is not None:
@@ -607,12 +682,12 @@ def _foreseen(dataset: str | None, questions: Collection[str], charge: int | Non
     for question in questions:
         named = {"dataset": dataset, "question": question}
         of_questions += [(_BEST_ANSWERS, named | together) if indexed else (_ANSWERS, named), (_UNANSWERED, named)]
-    of_account = (*_OF_ACCOUNT, _PUBLIC, *([_OPENED] if schema >= WITH_PROMISES else []))
+    of_account = (*_OF_ACCOUNT, _NAMED, *([_OPENED] if schema >= WITH_PROMISES else []))
     return [(_RECENT, {}), *((query, {"dataset": dataset}) for query in of_account), *of_questions]
 
 
 def _alike(model: object, description: object, other_model: object, other: object) -> bool:
-    """Tell whether two accounts may be of one table under one model; the size of one that grows says nothing."""
+    """Tell whether two accounts may be of one table under one model; the size of a growing table is not compared."""
     grows = any(isinstance(facts, Mapping) and "growing" in facts for facts in (description, other))
     mine = table_likeness(model, description, of_any_size=grows)
     return mine == table_likeness(other_model, other, of_any_size=grows)
@@ -632,18 +707,21 @@ def _damaged(what: str) -> NoReturn:
     )
 
 
-def refuse_promise(dataset: str, given: Mapping[str, Any] | None, opened: Mapping[str, Any] | None) -> NoReturn:
-    """Refuse an account that was opened with another promise: it is fixed for the life of the account."""
-    asked, kept = ("no delta" if loss is None else f"delta = {loss['delta']:g}" for loss in (given, opened))
-    raise LedgerError(
-        f"the data set {dataset!r} was opened with {kept}, not with {asked}, and that is fixed for the life of an "
-        "account. Leave " + in_python("delta=", elsewhere="--budget-delta") + " out to go on as it was opened"
-    )
+def _identity(growth: Entry) -> dict[str, Mapping[str, Any]]:
+    """Return the model and the description of an account whose table may grow; LedgerError if they are damaged."""
+    body = growth.content()
+    found = {name: body.get(name) for name in ("model", "description")}
+    if not all(isinstance(part, Mapping) for part in found.values()):
+        _damaged(f"entry {growth.number} does not say what holds of {growth.dataset!r} as it grows")
+    return found  # type: ignore[return-value]
 
 
-def refuse_other(dataset: str, *differing: str) -> NoReturn:
-    """Refuse an account that was opened with something else."""
+def refuse_promise(dataset: str, given: Mapping[str, Any] | None, opened: Mapping[str, Any] | None) -> None:
+    """Refuse an account that was opened with another δ: it is fixed for the life of the account."""
+    if (given or {}).get("delta") == (opened or {}).get("delta"):
+        return
+    requested, recorded = ("no delta" if loss is None else f"delta = {loss['delta']:g}" for loss in (given, opened))
     raise LedgerError(
-        f"the data set {dataset!r} was opened with another {' and another '.join(differing)}; what was spent under one "
-        "is not accounted for under another. Use the one it was opened with: bayesdp budget export shows it"
+        f"the data set {dataset!r} was opened with {recorded}, not with {requested}, and that is fixed for the life of "
+        "an account. Leave " + in_python("delta=", elsewhere="--budget-delta") + " out to go on as it was opened"
     )

@@ -1,4 +1,4 @@
-"""The index of stored answers: what each answer has and what was asked for it, so that few of them need be read.
+"""The index of stored answers: the τ and the request of each, so that few of them must be read.
 
 The index only names the entries to read. Each of them is checked against the chain, and its body decides whether the
 answer is good enough.
@@ -22,7 +22,7 @@ class AnswerRow(NamedTuple):
     terms:  the fingerprint of the terms in which it was asked: by ε or a share of the limit, alone or shared with
             certain questions, or by α at a certain β; and the kind of noise, if it was insisted on. Empty if that is
             not known.
-    demand: how much was asked for in these terms: an answer is good enough for a request of less.
+    demand: how much was requested in these terms; the answer is good enough for a request of less.
     shared: how many questions shared its ε.
     """
 
@@ -41,17 +41,17 @@ def answer_row(dataset: str, question: str, body: Mapping[str, Any]) -> AnswerRo
     >>> row.tau, row.demand, row.shared
     (0.5, -4.0, 1)
     """
-    asked = body.get("asked")
-    asked = asked if isinstance(asked, Mapping) else {}
-    epsilon, alpha, sharing = _number(asked.get("epsilon")), _number(asked.get("alpha")), asked.get("questions") or []
-    share = _number(asked.get("share"))
-    insisted = {"noise": asked["noise"]} if isinstance(asked.get("noise"), str) else {}
+    request = body.get("asked")
+    request = request if isinstance(request, Mapping) else {}
+    epsilon, alpha, share = (_number(request.get(name)) for name in ("epsilon", "alpha", "share"))
+    sharing = request.get("questions") or []
+    insisted = {"noise": request["noise"]} if isinstance(request.get("noise"), str) else {}
     if epsilon is not None:
         terms, demand = fingerprint({"epsilon": sharing, **insisted}), epsilon
     elif share is not None:
         terms, demand = fingerprint({"share": sharing, **insisted}), share
     elif alpha is not None:
-        terms, demand, sharing = fingerprint({"beta": asked.get("beta"), **insisted}), -alpha, []
+        terms, demand, sharing = fingerprint({"beta": request.get("beta"), **insisted}), -alpha, []
     else:
         terms, demand, sharing = "", 0.0, []
     shared = len(sharing) if isinstance(sharing, list) else 1
@@ -59,7 +59,7 @@ def answer_row(dataset: str, question: str, body: Mapping[str, Any]) -> AnswerRo
 
 
 def _number(value: object) -> float | None:
-    """Return a finite number as a float, None for anything else: whatever an answer holds, it can be stored."""
+    """Return a finite number as a float, None for anything else, so that every answer can be indexed."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

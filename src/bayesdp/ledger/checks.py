@@ -1,8 +1,8 @@
-"""What was looked up in a table without noise, and how often that may be.
+"""Checks of a table without noise, and the limit on their number.
 
 A session reveals whether the records of a table fit a model: one bit, which no noise protects. Trying many models
 reveals many such bits. So each check is entered before it is made, and the number of different checks of a table is
-limited, whatever names its data set has.
+limited, under whichever names its data set is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["allow", "enter", "is_known", "refuse", "table_of"]
 
 
 def is_known(store: AccountStore, check: Check) -> bool:
-    """Tell whether the same was looked up in the table before."""
+    """Tell whether the same check was made on the table before."""
     return check.subject in _counted(store, check)[0]
 
 
@@ -38,7 +38,7 @@ def enter(store: AccountStore, dataset: str, check: Check) -> None:
 
 
 def refuse(store: AccountStore, dataset: str, reason: str, check: Check | None) -> None:
-    """Enter that the records are not as a check says, or that a table could not be read at all."""
+    """Enter that the records failed a check, or that a table could not be read at all."""
     body = {"reason": reason} if check is None else {"reason": reason, **check.to_dict()}
     store.append(dataset, "refusal", body, question=None if check is None else check.columns)
 
@@ -56,7 +56,7 @@ def allow(store: AccountStore, dataset: str, checks: int, reason: str) -> tuple[
 
 
 def table_of(store: AccountStore, dataset: str) -> Check:
-    """Return the table that a data set's account is of, or that was checked last under its name, with no subject."""
+    """Return the table of a data set's account, or the table that was checked last under its name, with no subject."""
     opening = store.opening(dataset)
     if opening is not None:
         described: Mapping[str, Any] = opening["description"]

@@ -1,11 +1,11 @@
-"""Where a ledger lives: its tables, how it is opened and created, and transactions that no other process can pass.
+"""The database of a ledger: its tables, how it is opened and created, and transactions that exclude other writers.
 
 SQLite runs with a rollback journal and `synchronous=EXTRA`. Deleting the journal is what commits a transaction; with
 FULL that deletion may not have reached the disk when the power fails, and a charge whose answer is already out would be
 undone. EXTRA also syncs the directory. WAL with FULL would be durable too, but it leaves a second file that a copy must
 not forget, needs shared memory, and saves nothing here, where a connection lives for one transaction only (`NullPool`),
 so that a fork never inherits one. A file is built under another name and linked into place complete: there is never
-half a ledger, and an empty file is not mistaken for a new one. Writers take turns (`turns`).
+half a ledger, and an empty file is not mistaken for a new one. Writers queue for the file (`locking`).
 
 PostgreSQL runs in READ COMMITTED; every writer first locks the one row of the ledger table. Readers see a snapshot.
 Its commit releases that row at once and then waits for the disk, together with all other writers (`transaction`).
@@ -137,7 +137,7 @@ totals = sa.Table(
     sa.Column("dataset", sa.Text, primary_key=True),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("query", sa.Text, nullable=False),
-    sa.Column("tau", sa.Text, nullable=False),  # exact: `Amounts.written`
+    sa.Column("tau", sa.Text, nullable=False),  # exact: `pieces.written`
     sa.Column("since", _Number, nullable=False),
 )
 decisions = sa.Table(
@@ -173,7 +173,7 @@ _INSTALLED = {
     "postgresql": "SELECT 1 FROM pg_catalog.pg_class WHERE relname = :name AND pg_catalog.pg_table_is_visible(oid)",
 }
 _KEPT_ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
-"""A server that is gone without a word is noticed after a minute."""
+"""With these settings, a server that vanished is noticed after a minute."""
 
 
 class LostError(LedgerError):
@@ -183,7 +183,7 @@ class LostError(LedgerError):
 class UncertainError(LostError):
     """The connection was lost during the commit, so it is not known whether the commit was made.
 
-    lost: that it was lost, and how.
+    lost: the error that the connection was lost.
     """
 
     def __init__(self, lost: str) -> None:
@@ -256,7 +256,7 @@ class Database:
 
     @contextlib.contextmanager
     def _write_turn(self, *, write: bool) -> Iterator[float]:
-        """Wait for one's turn to write to a SQLite file; yields how long to wait for its lock then."""
+        """Wait in the queue of writers to a SQLite file; yields how long to wait for its lock after that."""
         if not write or self._directory is None:
             yield PATIENCE
             return
@@ -273,7 +273,7 @@ class Database:
         self._close = weakref.finalize(self, _dispose, self._engine, self._opened, self._process)
 
     def damages(self) -> list[str]:
-        """Return what SQLite's own check of the file finds wrong; PostgreSQL looks after its pages itself."""
+        """Return the damages that SQLite's own check of the file finds; PostgreSQL checks its pages itself."""
         if self._engine.dialect.name != "sqlite":
             return []
         with self.transaction(write=False) as transaction:
@@ -285,7 +285,7 @@ class Database:
         return bool(rows)
 
     def _can_flush(self) -> bool:
-        """Tell whether the server lets us wait for its disk after a commit; else the commit itself must wait."""
+        """Tell whether the server can flush its log after a commit; else the commit itself must wait for the disk."""
         self._flushes = True
         try:
             with self.transaction(write=False) as transaction:
@@ -298,7 +298,7 @@ class Database:
         return True
 
     def _reason(self, error: Exception) -> str:
-        """Return the database's own words, without the parameters, and without the password."""
+        """Return the database's own message, without the parameters and the password."""
         words = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
         for secret in self._secrets:
             words = words.replace(secret, "***")
@@ -373,7 +373,7 @@ class Database:
 
 
 def reconnecting(work: Callable[[], T]) -> T:
-    """Return what `work` returns; it is tried again while there is no connection, and its last `LostError` raised."""
+    """Return what `work` returns; retry it while there is no connection, and at last raise its `LostError`."""
     begun, pause = time.monotonic(), _PAUSE
     while True:
         try:
@@ -402,12 +402,12 @@ def to_be_created(url: str | Path) -> bool:
 
 
 def index_changes(transaction: Transaction) -> None:
-    """Give a ledger of version 0.1 the index by which an account's last change is found; without it, that is slower."""
+    """Give a ledger of version 0.1 the index that makes it faster to find an account's last change."""
     _add_index(transaction, _changes)
 
 
 def add_tables(transaction: Transaction) -> None:
-    """Give a ledger of an earlier schema the tables that came later, and an index without which it is slower."""
+    """Give a ledger of an earlier schema the tables that were added later, and an index for speed."""
     for table in (decisions, answers):
         transaction.write((sa.schema.CreateTable(table, if_not_exists=True), {}))
     for index in sorted(answers.indexes, key=lambda index: str(index.name)):
@@ -432,7 +432,7 @@ def _dispose(engine: sa.Engine, opened: weakref.WeakSet[Any], process: int) -> N
 
 
 def _sever(connection: Any) -> None:
-    """Close a connection without a word to the server, which would end it for the parent as well."""
+    """Close a connection without a message to the server, which would end it for the parent as well."""
     if connection.closed:
         return
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -442,7 +442,7 @@ def _sever(connection: Any) -> None:
 
 
 def _patiently(statements: tuple[str, ...], patience: float, *, waits: bool = True) -> tuple[str, ...]:
-    """Return what begins a transaction. waits: whether its commit waits for the disk."""
+    """Return the statements that begin a transaction. waits: whether its commit waits for the disk."""
     milliseconds = math.ceil(1000 * patience)
     return tuple(text.format(milliseconds=milliseconds, waits="on" if waits else "off") for text in statements)
 
@@ -491,7 +491,7 @@ def _sqlite_path(url: str | Path) -> str | Path | None:
         if parsed.drivername in {"postgresql", "postgresql+psycopg", "postgres"}:
             return None
         if parsed.drivername not in {"sqlite", "sqlite+pysqlite"}:
-            raise InvalidInputError(f"a ledger cannot live in {parsed.drivername}; expected {_FORMS}")
+            raise InvalidInputError(f"{parsed.drivername} cannot hold a ledger; expected {_FORMS}")
         if parsed.host or parsed.query:
             raise InvalidInputError(f"a SQLite ledger is a file and takes no host and no options; expected {_FORMS}")
         path = parsed.database

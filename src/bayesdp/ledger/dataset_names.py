@@ -1,9 +1,9 @@
 """The names of data sets: one text, one name.
 
-A name is kept trimmed and in Unicode's normal form C, so that "é" typed in two ways is one name; what cannot be seen
-(zero-width, directional and other format characters, fillers, variation selectors) is refused. Form C keeps what a
-reader can tell apart, "m²" and "m2", "Steps" and "steps". Names that differ only in such things (case, compatibility
-characters, spaces) are *alike*: the second of them is not opened by accident, but for a reason that is kept.
+A name is stored trimmed and in Unicode's normal form C, so that "é" typed in two ways is one name. Invisible characters
+(zero-width, directional and other format characters, fillers, variation selectors) are refused. Form C keeps names
+apart that look different, such as "m²" and "m2", or "Steps" and "steps". Names that differ only in this way (case,
+compatibility characters, spaces) are *alike*: the second one is opened only for a stated reason, which is stored.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from bayesdp.ledger.records import label
 __all__ = ["dataset_name", "likeness", "normalised", "table_likeness"]
 
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""What is not seen although Unicode does not call it a format character (Cf)."""
+"""Invisible characters that Unicode does not classify as format characters (Cf)."""
 
 
 def dataset_name(name: object) -> str:
-    """Return a name as it is kept; InvalidInputError if it is none, cannot be stored, or holds what cannot be seen.
+    """Return a name as it is stored; InvalidInputError if it is empty, cannot be stored, or has invisible characters.
 
     >>> dataset_name(" cafe\\u0301 ") == "caf\\u00e9"
     True
@@ -35,15 +35,15 @@ def dataset_name(name: object) -> str:
     ...
     bayesdp.errors.InvalidInputError: dataset holds a character that cannot be seen, U+200B: 'steps\\u200b'
     """
-    kept = validation.line("dataset", label("dataset", normalised(validation.text("dataset", name))))
-    unseen = next((character for character in kept if _is_invisible(character)), None)
+    stored = validation.line("dataset", label("dataset", normalised(validation.text("dataset", name))))
+    unseen = next((character for character in stored if _is_invisible(character)), None)
     if unseen is not None:
-        raise InvalidInputError(f"dataset holds a character that cannot be seen, U+{ord(unseen):04X}: {brief(kept)}")
-    return kept
+        raise InvalidInputError(f"dataset holds a character that cannot be seen, U+{ord(unseen):04X}: {brief(stored)}")
+    return stored
 
 
 def normalised(name: str) -> str:
-    """Return a text trimmed and in normal form C: equal for names that are one.
+    """Return a text trimmed and in normal form C, in which the same name is always the same text.
 
     >>> normalised(" a ")
     'a'
@@ -52,7 +52,7 @@ def normalised(name: str) -> str:
 
 
 def likeness(name: str) -> str:
-    """Return what names have in common that could be taken for one another.
+    """Return a text that is equal for names that a reader could confuse.
 
     >>> likeness("Steps  2012") == likeness("steps\\u200b 2012") == likeness("ｓteps 2012")
     True
@@ -66,7 +66,7 @@ _LABELS = frozenset({"record", "gaps", "length", "step", "column", "missing", "d
 
 
 def table_likeness(model: object, description: object, *, of_any_size: bool = False) -> str:
-    """Return what two accounts of one table under one model have in common, however these are written.
+    """Return a value that is equal for two accounts of one table under one model, however these are written.
 
     of_any_size: one of them is of a table that grows, so that its size says nothing.
 
@@ -81,7 +81,7 @@ def table_likeness(model: object, description: object, *, of_any_size: bool = Fa
 
 
 def _plain(value: object, name: str = "") -> Any:
-    """Return a JSON value without labels, and with the states of a chain as texts."""
+    """Return a JSON value without labels, with the states of a chain as texts."""
     if isinstance(value, Mapping):
         return {key: _plain(item, str(key)) for key, item in value.items() if key not in _LABELS}
     if isinstance(value, list | tuple):

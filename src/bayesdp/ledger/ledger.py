@@ -13,8 +13,9 @@ from bayesdp._support.documents import canonical
 from bayesdp._support.messages import in_python, param
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
-from bayesdp.ledger.accounts import AccountStore, refuse_other, refuse_promise
+from bayesdp.ledger.accounts import AccountStore, refuse_promise
 from bayesdp.ledger.amounts import checked_promise
+from bayesdp.ledger.changes import refuse_fixed_or_growing, refuse_other
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
 from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
 
@@ -63,7 +64,7 @@ class Ledger:
 
     @property
     def name(self) -> str:
-        """Where the ledger is: a file, or a database's address without its password."""
+        """The location of the ledger: a file, or a database's address without its password."""
         return self._open_database().name
 
     def close(self) -> None:
@@ -86,8 +87,8 @@ class Ledger:
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
-        Needs a printable name of at most 200 characters, which is normalised (`names`), and the model and a description
-        of the data as JSON objects. A data set that was opened before keeps its budget, and is refused with
+        Needs a printable name of at most 200 characters, which is normalised (`dataset_names`), and the model and a
+        description of the data as JSON objects. A data set that was opened before keeps its budget, and is refused with
         `LedgerError` if the model or the description is another one. Opening for the first time without a budget raises
         `InvalidInputError`.
 
@@ -122,11 +123,18 @@ class Ledger:
         return account
 
     def check_model(
-        self, dataset: str, model: Mapping[str, Any], *, budget: float | None, apart_from: Collection[str] = ()
+        self,
+        dataset: str,
+        model: Mapping[str, Any],
+        *,
+        budget: float | None,
+        apart_from: Collection[str] = (),
+        growing: bool | None = None,
     ) -> None:
-        """Refuse what `account` would refuse whatever the data are: before they are read.
+        """Raise what `account` would raise for any data, before the data are read.
 
         apart_from: entries of the model, at any depth, that depend on the data and are not compared yet.
+        growing:    whether the table is one that grows; None if that is not compared yet.
 
         Raises `LedgerError` for an account that was opened under another model, `InvalidInputError` for a data set that
         has none if there is no budget to open one with.
@@ -136,19 +144,71 @@ class Ledger:
             opening = store.opening(name)
         if opening is None:
             _first_budget(name, budget)
-        elif _without(apart_from, opening["model"]) != _without(apart_from, parsed(canonical("model", model))):
-            refuse_other(name, "model")
+            return
+        if growing is not None:
+            refuse_fixed_or_growing(name, opening["description"], growing=growing)
+        known, given = (
+            {"model": _without(apart_from, m)} for m in (opening["model"], parsed(canonical("model", model)))
+        )
+        if known != given:
+            refuse_other(name, known, given)
+
+    def check_description(self, dataset: str, description: Mapping[str, Any], columns: Collection[str] = ()) -> None:
+        """Raise what `account` would raise for another description, before the records of the table are read.
+
+        columns: the names of the table's columns, by which a message says what is new.
+        """
+        known = self.description(dataset)
+        given = parsed(canonical("description", description))
+        if known is not None and known != given:
+            refuse_other(dataset, {"description": known}, {"description": given}, columns)
 
     def description(self, dataset: str) -> Mapping[str, Any] | None:
-        """Return the description of the data that an account was opened with; None if there is no account."""
-        with self._store() as store:
-            opening = store.opening(store.name(dataset))
+        """Return the description of the data of an account, as it holds now; None if there is no account."""
+        opening = self.opening(dataset)
         return None if opening is None else opening["description"]
 
-    def check(self, dataset: str, check: Check) -> None:
-        """Enter what is about to be looked up in a table, even of a data set without an account.
+    def opening(self, dataset: str) -> Mapping[str, Any] | None:
+        """Return how an account was opened, with the "model" and the "description" that hold now; None without one."""
+        with self._store() as store:
+            return store.opening(store.name(dataset))
 
-        What was looked up in the same table before, under any name, is not entered again. Raises `LedgerError` if no
+    def growth(self, dataset: str) -> Mapping[str, Any] | None:
+        """Return the body of the entry by which the table of a fixed account may grow since; None without one."""
+        with self._store() as store:
+            entry = store.growth(store.name(dataset))
+        return None if entry is None else entry.content()
+
+    def grow(
+        self,
+        before: State,
+        *,
+        model: Mapping[str, Any],
+        description: Mapping[str, Any],
+        extents: Sequence[Mapping[str, Any]],
+        parts: Sequence[Mapping[str, Any]] = (),
+        reason: str,
+    ) -> State:
+        """Let the table of an account grow from now on, for a reason that is kept. This cannot be undone.
+
+        before:      the account when the table was compared with what it knows.
+        model, description: those that hold from now on: the model of any length, and a description that says
+                     {"growing": True}.
+        extents:     how far the table reached until now, as charges about a growing table say.
+        parts:       who was in which part, by a column each, up to that end.
+
+        Raises `LedgerError` if the account has changed since `before`, `InvalidInputError` if its table grows already.
+        """
+        body = {"model": model, "description": description, "extents": list(extents)}
+        body["reason"] = validation.text("reason", reason)
+        with self._store(write=True) as store:
+            facts.grow(store, before, body, parts)
+            return store.state(before.dataset)
+
+    def check(self, dataset: str, check: Check) -> None:
+        """Enter a check that is about to be made on a table, even for a data set without an account.
+
+        A check that was made on the same table before, under any name, is not entered again. Raises `LedgerError` if no
         more checks of the table are allowed.
         """
         with self._store() as store:
@@ -158,10 +218,10 @@ class Ledger:
             checks.enter(store, store.name(dataset), check)
 
     def refused(self, dataset: str, reason: str, check: Check | None = None) -> None:
-        """Enter that a release was refused, even of a data set without an account: every refusal tells something.
+        """Enter that a release was refused, even for a data set without an account: every refusal reveals something.
 
-        reason: a line that says what kind of refusal it was, and holds nothing private.
-        check:  what was looked up, if it got as far.
+        reason: the kind of refusal, in a line with nothing private.
+        check:  the check that failed, if one was made.
         """
         line = validation.line("reason", label("reason", reason))
         with self._store(write=True) as store:
@@ -209,7 +269,7 @@ class Ledger:
             return store.datasets()
 
     def state(self, dataset: str) -> State:
-        """Return what stands in a data set's account; `LedgerError` if it has none."""
+        """Return the state of a data set's account; `LedgerError` if it has none."""
         with self._store() as store:
             return store.state(store.name(dataset))
 
@@ -246,21 +306,21 @@ class Ledger:
                stand in the chain at that entry.
 
         What it cannot detect: someone who may write to the ledger can rewrite it from some entry on, with all hashes
-        and totals, or cut off its end, or put an older copy in its place. That shows only in the hash of a changed or
-        missing entry that was kept elsewhere. Nor can it know of releases made without the ledger. Raises `LedgerError`
-        when the database is too damaged to be read at all.
+        and totals, or cut off its end, or replace it by an older copy. Only the hash of a changed or missing entry that
+        was kept elsewhere reveals that. Releases made without the ledger cannot be detected either. Raises
+        `LedgerError` when the database is too damaged to be read at all.
         """
-        kept: dict[int, set[str]] = {}
+        known: dict[int, set[str]] = {}
         for number, head in heads:
-            kept.setdefault(validation.natural("entry", number), set()).add(validation.text("head", head))
+            known.setdefault(validation.natural("entry", number), set()).add(validation.text("head", head))
         damages = self._open_database().damages()
         with self._store(anew=True) as store:
             store.rely()
-            problems = (*damages, *verification.problems(store, kept))
+            problems = (*damages, *verification.problems(store, known))
             return Verification(not problems, store.entries, problems, store.head)
 
     def export(self) -> dict[str, Any]:
-        """Return all that the ledger holds as one JSON object: every account and every entry."""
+        """Return the whole ledger as one JSON object: every account and every entry."""
         with self._store() as store:
             store.rely()
             states = [store.state(dataset) for dataset in store.datasets()]
@@ -291,9 +351,9 @@ class Ledger:
 
     @contextlib.contextmanager
     def _store(self, *, write: bool = False, anew: bool = False, **foreseen: Any) -> Iterator[AccountStore]:
-        """Open the books for one transaction; `foreseen` is what will be read, as `Books` takes it.
+        """Open the accounts for one transaction; `foreseen` is what will be read, as for `AccountStore`.
 
-        The ledger must go on from where it was when it was last used here: its end is remembered once it is on disk.
+        The ledger must contain its end as this process saw it last, which is remembered once it is on disk.
 
         anew: whether to skip that check.
         """
@@ -347,7 +407,7 @@ def _without(names: Collection[str], document: Any) -> Any:
 
 
 class HasCharges(Protocol):
-    """What was decided under the write lock: among other things, what to charge."""
+    """A decision made under the write lock, with the charges that follow from it."""
 
     @property
     def charges(self) -> Sequence[Charge]:
@@ -359,7 +419,7 @@ Decision = TypeVar("Decision", bound=HasCharges)
 
 @dataclass(frozen=True)
 class _Charges:
-    """A decision that is nothing but charges."""
+    """A decision that consists of charges only."""
 
     charges: Sequence[Charge]
 
@@ -388,6 +448,8 @@ class Account:
         self.dataset = state.dataset
         self.public = state.public
         """The columns that are public, as they were named when the account was looked up."""
+        self.grown = state.grown
+        """The entry by which the table may grow, if there was one when the account was looked up."""
         self.promise = state.promise
         """What the account promises besides ε; None if it is pure. It never changes."""
 
@@ -411,16 +473,16 @@ class Account:
         return self._remembered(state)
 
     def state(self, *questions: str) -> State:
-        """Return what stands in the account now, or will when its first charge opens it.
+        """Return the state of the account now, or as its first charge will open it.
 
-        questions: those whose answers will be asked for; they are looked up at the same moment as the totals.
+        questions: those whose answers will be needed; they are read at the same moment as the totals.
         """
         looked_up = _questions(questions)
         with self._ledger._store(dataset=self.dataset, questions=looked_up) as store:
             return self._remembered(store.state(self.dataset, looked_up, self._opening))
 
     def last_state(self, *questions: str) -> State | None:
-        """Return the account as it was seen last, without a look at the ledger; None if a question may have an answer.
+        """Return the account as it was read last, without reading the ledger; None if a question may have an answer.
 
         A charge that is decided in this state is decided again if the account has changed since (`charge_for`).
         """
@@ -461,11 +523,7 @@ class Account:
         try:
             with self._ledger._store(write=True, dataset=self.dataset, questions=looked_up) as store:
                 state = self._remembered(store.state(self.dataset, looked_up, self._opening))
-                if state.public != self.public:
-                    raise LedgerError(
-                        f"other columns of {self.dataset!r} are public now than when it was opened; open it again. "
-                        "Nothing was charged"
-                    )
+                self._check_current(state.public, state.grown)
                 decision = decide(state)
                 charges = decision.charges
                 if not isinstance(charges, tuple | list) or not all(isinstance(charge, Charge) for charge in charges):
@@ -495,7 +553,7 @@ class Account:
 
         def store() -> str:
             with self._ledger._store(write=True, dataset=self.dataset, charge=receipt.entry) as store:
-                stored = next((entry for entry in written if store.stands(entry)), None)
+                stored = next((entry for entry in written if store.contains(entry)), None)
                 if stored is None:
                     written.append(store.answer(self.dataset, receipt, body))
                     stored = written[-1]
@@ -517,12 +575,12 @@ class Account:
         """
         last = written[-1]
 
-        def stands() -> bool:
+        def is_charged() -> bool:
             with self._ledger._store(write=True) as store:
-                return store.stands(last)
+                return store.contains(last)
 
         try:
-            if reconnecting(stands):
+            if reconnecting(is_charged):
                 return
         except LostError:
             raise LedgerError(
@@ -542,19 +600,54 @@ class Account:
         with self._ledger._store() as store:
             return store.answers(self.dataset, looked_up)
 
+    def windows(self, question: str) -> tuple[Mapping[str, Any], ...]:
+        """Return the stored answers about the windows of a stream, by the fingerprint of its question, oldest first."""
+        (looked_up,) = _questions([question])
+        with self._ledger._store() as store:
+            return store.windows(self.dataset, looked_up)
+
+    def store_windows(self, receipt: OfCharge, bodies: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        """Store answers about windows of a stream, all or nothing; return all that are stored, oldest first.
+
+        Needs the receipt of the stream's charge, and JSON objects of released values with a "window" each: its first
+        period, and the first one after it. A window that has an answer keeps it: the answer that another process
+        stored first is returned.
+        """
+
+        def store() -> tuple[Mapping[str, Any], ...]:
+            with self._ledger._store(write=True, dataset=self.dataset, charge=receipt.entry) as store:
+                return store.store_windows(self.dataset, receipt, bodies)
+
+        try:
+            return reconnecting(store)
+        except LostError as error:
+            raise LedgerError(
+                f"{error}. The stream was charged before, in entry {receipt.entry}; whether these answers were stored "
+                "is not known, and they are not given"
+            ) from None
+
     def parts(self, by: str) -> Mapping[str, Any] | None:
-        """Return who was in which part by a column, as it was noted last (`note_parts`); None if it never was."""
+        """Return who was in which part by a column, as recorded last (`note_parts`); None if it was never recorded."""
         with self._ledger._store() as store:
             return facts.last_parts(store, self.dataset, by)
 
     def note_parts(self, by: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:
-        """Note who is in which part by a column, after it was compared with what was noted `before`."""
+        """Record who is in which part by a column, after a comparison with the record `before`."""
         with self._ledger._store(write=True) as store:
+            growth = store.growth(self.dataset)
+            self._check_current(self.public, None if growth is None else growth.number)
             facts.note_parts(store, self.dataset, by, before, now)
 
+    def _check_current(self, public: Sequence[str], grown: int | None) -> None:
+        """Refuse to go on if the holder of the data has said something else of the account since it was looked up."""
+        what = "other columns" if public != self.public else "the table" if grown != self.grown else None
+        if what is not None:
+            said = {"other columns": "are public now than when it was opened", "the table": "grows since it was opened"}
+            raise LedgerError(f"{what} of {self.dataset!r} {said[what]}; open it again. Nothing was charged")
+
     def _check_named(self, columns: Collection[str], loss: Mapping[str, Any] | None) -> None:
-        """Refuse columns that were not named as public, and another promise than that of the account."""
-        if loss not in (None, self._last.promise):
+        """Refuse columns that were not named as public, and another δ than that of the account."""
+        if loss is not None:
             refuse_promise(self.dataset, loss, self._last.promise)
         unnamed = sorted(set(columns) - set(self.public))
         if unnamed:
@@ -565,7 +658,7 @@ class Account:
             )
 
     def _open(self, store: AccountStore) -> bool:
-        """Open the account if that is still to be done, and tell whether it was."""
+        """Open the account if it is not open yet, and tell whether this opened it."""
         if self._opening is None or store.opened_with(self.dataset, self._opening):
             return False
         store.open(self.dataset, self._opening)

@@ -25,7 +25,7 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def write_turn(directory: Path, patience: float) -> Iterator[float]:
-    """Wait for one's turn, for `patience` seconds at most, and hold it; yields how many seconds are left of them."""
+    """Wait for a turn to write, at most `patience` seconds, and hold it; yields how many of these seconds are left."""
     begun = time.monotonic()
     handle = _opened(directory)
     place = None if handle is None else _Place(handle)
@@ -48,7 +48,7 @@ class _Place:
         self._waiting = False
 
     def reach(self, patience: float) -> None:
-        """Wait until it is our turn, or until patience ends."""
+        """Wait for this place's turn, or until the time is up."""
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -60,7 +60,7 @@ class _Place:
             return  # a file system without such locks
 
     def leave(self) -> None:
-        """Release the lock; a thread that still waits for it in this place releases it as soon as it has it."""
+        """Release the lock; a thread that still waits for it here releases it as soon as it gets it."""
         with self._guard:
             self._left = True
             if not self._waiting:
@@ -82,7 +82,7 @@ class _Place:
 
 
 def _opened(directory: Path) -> int | None:
-    """Return a handle of the directory, or None where that cannot be had or locked."""
+    """Return a handle of the directory, or None if it cannot be opened or locked."""
     if fcntl is None:
         return None
     try:

@@ -12,9 +12,11 @@ from typing import Any, Protocol
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
+from bayesdp._support.lazy import warn_renamed
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger.amounts import Amounts, Region
+from bayesdp.ledger.amounts import Amounts
+from bayesdp.queries.region import Region
 
 __all__ = [
     "Charge",
@@ -32,18 +34,18 @@ __all__ = [
 ]
 
 GENESIS = "0" * 64
-"""What stands in place of the hash before the first entry."""
+"""The value that takes the place of the hash before the first entry."""
 
 CHANGES = ("open", "charge", "lower", "raise")
 """The kinds of entries that change an account."""
 
 CHECKS = ("check", "refusal", "allow")
-"""The kinds of entries that say what was looked up in a table, and how often that may be."""
+"""The kinds of entries about checks of a table, and their number."""
 
-DECISIONS = ("public", "allow")
+DECISIONS = ("public", "allow", "grow")
 """The kinds of entries that only the holder of the data may make: a table that analysts cannot write to lists them."""
 
-UPGRADING = ("open", "charge", "check", "allow", "public", "parts")
+UPGRADING = ("open", "charge", "check", "allow", "public", "parts", "window", "grow")
 """The kinds of entries that an earlier schema does not have, or not as they are written now."""
 
 MOST_CHECKS = 100
@@ -56,17 +58,17 @@ LONGEST_LABEL = 200
 class Charge:
     """A release to be charged.
 
-    question: the fingerprint under which its answer will be found again.
+    question: the fingerprint under which its answer is stored.
     key:      releases with the same key are added up; they must bring the same `query`, kind of loss and region.
     query:    what the key stands for, as a JSON object.
     tau:      the τ of a pure release, above 0; None for another loss.
-    details:  whatever else belongs to the record (the ε asked, the theorem), as a JSON object.
-    loss:     what a release costs that is not pure, such as {"definition": "concentrated", "rho": 0.125}; in an account
+    details:  other facts about the release (the ε requested, the theorem), as a JSON object.
+    loss:     the loss of a release that is not pure, {"definition": "concentrated", "rho": 0.125}; in an account
               that promises (ε, δ) also that of a pure one, {"definition": "pure", "rho": 0.125, "tau": 0.5}.
     region:   the records that it reads (`Region`); None for all of them.
     public:   the columns that were taken as public to choose these records.
 
-    Raises `InvalidInputError` for what is not of that kind, `LedgerError` for a definition of a loss that is not known.
+    Raises `InvalidInputError` for values of other types, `LedgerError` for an unknown definition of a loss.
 
     >>> Charge("9f2c", "count", {"query": "count"}, tau=0.5).cost.written
     '1/2'
@@ -111,7 +113,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Check:
-    """What a session is about to look up in a table: whether its records are as a model says. One bit.
+    """A check that a session is about to make: whether the records of a table fit a model. It reveals one bit.
 
     columns: the fingerprint of the names of the table's columns.      records: how many there are; None if it grows.
     subject: the fingerprint of what is checked: the model with its states, and the columns that are read.
@@ -129,15 +131,15 @@ class Check:
         return self.records is None or records is None or records == self.records
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what an entry keeps of it; the columns stand beside, where they are searched for."""
+        """Return the body of its entry, without the columns, which have a field of their own that can be searched."""
         return {"records": self.records, "subject": self.subject}
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What an account is opened with: the model and a description of the data as JSON objects, and the budget.
+    """How an account is opened: with the model and a description of the data as JSON objects, and the budget.
 
-    separate_because: why it is an account of its own although another one looks like it; None if none does.
+    separate_because: why it is separate from another account that looks like it; None if there is no such account.
     public:           the columns that the holder of the data names as public; an entry of their own keeps them.
     loss:             what the account promises besides ε: {"definition": "approximate", "delta": 1e-06}; None if pure.
 
@@ -161,7 +163,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Total:
-    """The releases of one key together: what it stands for, as JSON text, and what they cost, added exactly.
+    """The releases of one key together: the query that it stands for, as JSON text, and their exact total cost.
 
     tau:    the sum of their τ's, rounded up once; None if they are not pure.
     loss:   the sums of another definition of privacy, each rounded up once; None if they are pure and have no ρ.
@@ -172,16 +174,22 @@ class Total:
     """
 
     key: str
-    asked: str
+    query_text: str
     tau: float | None
     loss: Mapping[str, Any] | None = field(default=None, hash=False)
     region: Region | None = None
 
     @property
     def query(self) -> Mapping[str, Any]:
-        """What they ask, as a JSON object."""
-        query: Mapping[str, Any] = parsed(self.asked)
+        """Their query, as a JSON object."""
+        query: Mapping[str, Any] = parsed(self.query_text)
         return query
+
+    @property
+    def asked(self) -> str:
+        """The former name of `query_text`; it goes with the next version."""
+        warn_renamed("Total.asked", "Total.query_text", stacklevel=3)
+        return self.query_text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the total as a JSON object."""
@@ -193,11 +201,11 @@ class Total:
 
 @dataclass(frozen=True)
 class Pending:
-    """A charge whose answer is not stored: one in the making, or lost in a crash.
+    """A charge whose answer is not stored: it is being computed, or was lost in a crash.
 
     entry, head: its entry, and the chain's hash there.      moment: when it was charged, by the ledger's clock.
     tau:         the τ that was charged; None if the charge has a loss.
-    details:     what else the charge says.
+    details:     the other details of the charge.
     loss:        the loss that was charged, as `Charge.loss`.
 
     >>> Pending(3, "ab12", "2026-01-01T00:00:00+00:00", 0.5, {"asked": {"epsilon": 1.0}}).tau
@@ -214,19 +222,20 @@ class Pending:
 
 @dataclass(frozen=True)
 class State:
-    """An account at one moment: plain values, which stay as they are whatever happens to the ledger.
+    """An account at one moment: plain values that do not change with the ledger.
 
     dataset: the data set's name.      totals: what was spent, one total per key, oldest first.
     budget:  what may be spent.        charges: how many releases were charged.
     entries: how many entries the whole ledger has.        head: the hash of the last of them.
 
-    answered: the best stored answers, newest first, of each question that was looked up: one that asked for most in
-              each of the terms in which it was asked, and one with the largest τ.
+    answered: the best stored answers, newest first, to each question that was looked up: for each of the terms in which
+              it was requested, the one whose request asked for most, and the one with the largest τ.
     pending:  the last charge of each such question whose answer is not stored.
-    moment:   when the account was looked at, by the same clock as `pending`: the ledger's, which is the server's if it
-              is in one.
+    moment:   when the account was read, by the same clock as `pending`: that of the ledger's server if it has one, else
+              that of this machine.
     public:   the columns that are named as public, sorted.
     promise:  what the account promises besides ε, as `Opening.loss`; None if it is pure.
+    grown:    the entry by which the holder of the data lets the table grow; None if it never changed.
 
     >>> state = State("steps", 2.0, (), 0, 1, "ab12", answered={"9f2c": ()})
     >>> state.answers("9f2c"), state.unanswered("9f2c")
@@ -244,6 +253,7 @@ class State:
     moment: str = field(default="", compare=False)
     public: tuple[str, ...] = ()
     promise: Mapping[str, Any] | None = field(default=None, hash=False)
+    grown: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("answered", "pending"):
@@ -267,7 +277,7 @@ class State:
     def same_account(self, other: State) -> bool:
         """Tell whether nothing was written about the account between this state and the other.
 
-        Then what was decided in one holds in the other, whatever happened to other accounts of the ledger.
+        Then a decision made in one holds in the other, whatever happened to other accounts of the ledger.
 
         >>> state = State("steps", 2.0, (), 0, 1, "ab12")
         >>> state.same_account(replace(state, entries=2, head="cd34")), state.same_account(replace(state, budget=1.0))
@@ -277,7 +287,7 @@ class State:
 
 
 class OfCharge(Protocol):
-    """What tells a charge: its entry, and the chain's hash there."""
+    """The identity of a charge: its entry, and the chain's hash there."""
 
     @property
     def entry(self) -> int:
@@ -303,7 +313,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Verification:
-    """What `Ledger.verify` found: whether all is well, how many entries there are, what is wrong, and the head hash.
+    """The result of `Ledger.verify`: whether all is well, the number of entries, the problems, and the head hash.
 
     >>> Verification(ok=True, entries=0, problems=(), head=GENESIS).ok
     True
@@ -319,10 +329,11 @@ class Verification:
 class Entry:
     """One line of the ledger, as it is stored; `body` is canonical JSON.
 
-    kind:     "open", "charge", "lower" or "raise", which change an account; "answer", "public" (columns), "parts" (who
-              is in which), "check", "refusal" or "allow" (more checks), which do not.
-    question: the fingerprint of what is asked, for a charge and its answer; of the table's columns, for what is kept of
-              checks; of the column, for "parts".
+    kind:     "open", "charge", "lower" or "raise", which change an account; "answer", "window" (an answer of a stream),
+              "public" (columns), "grow" (the table may), "parts" (who is in which), "check", "refusal" or "allow" (more
+              checks), which do not.
+    question: the fingerprint of what is asked, for a charge and its answers; of the table's columns, for what is kept
+              of checks; of the column, for "parts".
     charge:   the number of the charge that an answer answers.
     previous: the hash of the entry before; `hash` covers everything else.
 
@@ -365,24 +376,24 @@ class Entry:
         return [_intact(*row) for row in rows]
 
     def content(self) -> dict[str, Any]:
-        """Return the body, read; LedgerError if it is no JSON object."""
+        """Return the parsed body; LedgerError if it is no JSON object."""
         body = parsed(self.body)
         if not isinstance(body, dict):
             raise LedgerError(f"the ledger is damaged: entry {self.number!r} holds no JSON object; verify it")
         return body
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry as a JSON object, its body read."""
+        """Return the entry as a JSON object, with its body parsed."""
         return {**vars(self), "body": self.content()}
 
 
 _COLUMNS = (int, str, str, str | None, int | None, str, str, str, str)
-"""What the columns of an entry hold, in their order."""
+"""Returns the columns of an entry, in their order."""
 
 
 @lru_cache(maxsize=256, typed=True)
 def _intact(*row: Any) -> Entry:
-    """Return the entry that a row holds; LedgerError if its hash does not fit. The last entries are asked for again."""
+    """Return the entry of a row; LedgerError if its hash does not fit. Cached: the last entries are read again."""
     entry = Entry(*row)
     typed = all(isinstance(value, kind) for value, kind in zip(row, _COLUMNS, strict=True))
     if not typed or entry.hash != entry.digest():
@@ -393,7 +404,7 @@ def _intact(*row: Any) -> Entry:
 
 
 def parsed(written: str) -> Any:
-    """Return what a stored JSON text says; `LedgerError` if it was damaged.
+    """Return the value of a stored JSON text; `LedgerError` if it is damaged.
 
     >>> parsed('{"value":41}')
     {'value': 41}

@@ -18,7 +18,7 @@ __all__ = ["Replay"]
 
 
 class Replay:
-    """What the entries applied so far add up to."""
+    """The accounts after the entries applied so far."""
 
     def __init__(self) -> None:
         self.accounts: dict[str, AccountTotals] = {}
@@ -26,9 +26,11 @@ class Replay:
         self.answers: dict[int, AnswerRow] = {}
         self._charges: dict[int, tuple[str, str | None]] = {}
         self._answered: set[int | None] = set()
+        self._windows: set[tuple[int, int, int]] = set()
+        self._growing: set[str] = set()
 
     def apply(self, entry: Entry) -> Iterator[str]:
-        """Enter one entry; yield what contradicts the entries before it."""
+        """Apply one entry; yield how it contradicts the entries before it."""
         try:
             body = json.loads(entry.body)
             if canonical("the body", body) != entry.body:
@@ -41,7 +43,7 @@ class Replay:
 
     def _contradiction(self, entry: Entry, body: dict[str, Any]) -> str | None:
         if entry.kind not in _APPLY:
-            return f"{entry.kind!r} is no kind of entry"
+            return f"{entry.kind!r} is an unknown kind of entry"
         if entry.kind not in _WITHOUT_ACCOUNT and entry.dataset not in self.accounts:
             return f"the data set {entry.dataset!r} was never opened"
         if entry.kind in DECISIONS:
@@ -55,7 +57,19 @@ class Replay:
         if entry.dataset in self.accounts:
             return f"the data set {entry.dataset!r} was opened before"
         self.accounts[entry.dataset] = AccountTotals.opened(body)
+        if body["description"].get("growing"):
+            self._growing.add(entry.dataset)
         return None
+
+    def _grow(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        if entry.dataset in self._growing:
+            return f"the table of {entry.dataset!r} grew before"
+        self._growing.add(entry.dataset)
+        fingerprint(body["model"])
+        validation.items("extents", body["extents"])
+        if body["description"].get("growing") is not True:
+            return "it lets a table grow, and its description does not say so"
+        return self._refusal(entry, body)
 
     def _charge(self, entry: Entry, body: dict[str, Any]) -> str | None:
         account = self.accounts[entry.dataset]
@@ -78,6 +92,16 @@ class Replay:
             self.answers[entry.number] = answer_row(entry.dataset, entry.question, body)
         return None
 
+    def _window(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        charge, (start, stop) = validation.natural("charge", body["charge"]), body["window"]
+        start, stop = validation.natural("start", start, least=0), validation.natural("stop", stop)
+        if self._charges.get(charge) != (entry.dataset, entry.question):
+            return "an answer about a window without an earlier charge for its stream"
+        if stop <= start or (charge, start, stop) in self._windows:
+            return f"a second answer about the window {start} to {stop}, or one about no period"
+        self._windows.add((charge, start, stop))
+        return None
+
     def _budget(self, entry: Entry, body: dict[str, Any]) -> str | None:
         account = self.accounts[entry.dataset]
         before, after = account.budget, account.with_budget(body["budget"])
@@ -92,7 +116,7 @@ class Replay:
 
     def _check(self, entry: Entry, body: dict[str, Any]) -> str | None:
         validation.text("subject", body["subject"])
-        return None if entry.question else "a check that does not say of which table"
+        return None if entry.question else "a check that does not name its table"
 
     def _allow(self, entry: Entry, body: dict[str, Any]) -> str | None:
         validation.natural("checks", body["checks"])
@@ -105,7 +129,7 @@ class Replay:
 
     def _parts(self, entry: Entry, body: dict[str, Any]) -> str | None:
         validation.text("members", body["members"])
-        return None if entry.question == fingerprint({"by": body["by"]}) else "parts by another column than it says"
+        return None if entry.question == fingerprint({"by": body["by"]}) else "parts by a column of another fingerprint"
 
 
 _APPLY = {
@@ -119,6 +143,8 @@ _APPLY = {
     "allow": Replay._allow,
     "public": Replay._public,
     "parts": Replay._parts,
+    "window": Replay._window,
+    "grow": Replay._grow,
 }
 _WITHOUT_ACCOUNT = ("open", "refusal", "check", "allow", "parts")
 _UNSEALED = "the account that it was sealed with is not what the entries add up to"

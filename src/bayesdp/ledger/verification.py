@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 
 def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
-    """Yield what is wrong with a ledger; `heads` are the hashes that are known from elsewhere, by entry number."""
+    """Yield the problems of a ledger; `heads` are hashes that were kept elsewhere, by entry number."""
     replay = Replay()
     last, number = GENESIS, 0
     for entry in store.stored():
@@ -57,7 +57,7 @@ def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
 
 
 def _differences(kind: str, computed: Mapping[Any, Row], rows: Any, keys: int) -> Iterator[str]:
-    """Yield which rows of a derived table are not what the entries give."""
+    """Yield the rows of a derived table that differ from what the entries give."""
     stored = {tuple(row[:keys]): tuple(row[keys:]) for row in rows}
     for key in sorted(computed.keys() | stored.keys(), key=repr):
         if computed.get(key) != stored.get(key):

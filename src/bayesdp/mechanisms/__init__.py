@@ -9,13 +9,14 @@ from bayesdp.mechanisms.choice import noise_for
 from bayesdp.mechanisms.discrete_gaussian import DiscreteGaussianMechanism
 from bayesdp.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from bayesdp.mechanisms.integers import LARGEST_SCALE, LARGEST_VALUE
-from bayesdp.mechanisms.noisy_max import NoisyMaxMechanism
+from bayesdp.mechanisms.noisy_max import SELECTIONS, NoisyMaxMechanism
 from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 
 __all__ = [
     "LARGEST_SCALE",
     "LARGEST_VALUE",
+    "SELECTIONS",
     "DiscreteGaussianMechanism",
     "DiscreteLaplaceMechanism",
     "IntegerNoise",

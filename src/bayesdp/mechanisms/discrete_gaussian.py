@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise on 64-bit integers, drawn by OpenDP: for releases that cost a ρ."""
+"""Discrete Gaussian noise on 64-bit integers, drawn by OpenDP, for releases that cost a ρ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.losses import ConcentratedLoss, Loss
 from bayesdp.mechanisms.base import IntegerNoise, Norm
 from bayesdp.mechanisms.drawing import by_opendp
-from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension
+from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, confirmed_scale, least_loss
 from bayesdp.rounding import up
 
 __all__ = ["DiscreteGaussianMechanism"]
@@ -23,20 +23,20 @@ __all__ = ["DiscreteGaussianMechanism"]
 _LARGEST_SQUARE = 2**124
 """The largest squared sensitivity: one record moves no number beyond 2^62."""
 
-_HALVINGS = 60
-_NUDGES = 16
-"""OpenDP takes the sensitivity as a float, rounded up here, and rounds its square and quotient up: a few steps."""
+
+_TRIES = 16
+"""The sensitivity is rounded up to a float, and OpenDP rounds its square and the quotient up."""
 
 
 @final
 @dataclass(frozen=True)
 class DiscreteGaussianMechanism(IntegerNoise):
-    """Discrete Gaussian noise that makes integers ρ-zCDP, if one replaced record moves them little in ℓ2.
+    """Discrete Gaussian noise that makes integers with a limited ℓ2 sensitivity ρ-zCDP.
 
     squared_sensitivity: the square of how far one replaced record can move the values in ℓ2: 1 for a count, 2 for a
                          histogram, the square of the number of steps for a sum on a grid.
     rho:                 the privacy of a release, above 0.
-    dimension:           how many values there are.
+    dimension:           the number of values.
     scale:               the scale σ of the noise; σ² is at least squared_sensitivity/(2ρ).
 
     Raises InvalidInputError for other arguments, and for a ρ so small that the scale exceeds 2^56.
@@ -80,31 +80,18 @@ class DiscreteGaussianMechanism(IntegerNoise):
 
     @classmethod
     def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> ConcentratedLoss:
-        """Return the smallest ρ at which all values are off by less than `units` at once, except with probability β.
+        """Return the smallest ρ at which all errors are below `units` at once, except with probability β.
 
-        Raises InvalidInputError if no ρ is large enough for β.
+        Raises InvalidInputError if no ρ is large enough.
 
         >>> DiscreteGaussianMechanism.for_accuracy(units=4, beta=0.05, sensitivity=1, dimension=1).description
         'rho = 0.15281'
         """
 
-        def reached(rho: float) -> bool:
+        def enough(rho: float) -> bool:
             return cls.law_of(least_gaussian_scale(Fraction(sensitivity), rho)).alpha(beta, cells=dimension) <= units
 
-        high = float(Fraction(sensitivity, units**2))
-        while not reached(high):
-            high *= 2
-            if high > 1e300:
-                raise InvalidInputError(f"no noise is small enough for beta = {beta:g}; give a larger beta")
-        low = high / 2
-        while reached(low) and low > 1e-300:
-            low, high = low / 2, low
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if not low < middle < high:
-                break
-            low, high = (low, middle) if reached(middle) else (middle, high)
-        return ConcentratedLoss(high)
+        return ConcentratedLoss(least_loss(enough, float(Fraction(sensitivity, units**2)), beta))
 
     def _opendp(self, scale: float) -> Any:
         return _measurement(scale, self.dimension)
@@ -112,7 +99,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
     def _confirmed_scale(self) -> float:
         """Return a scale, hardly above the smallest, at which OpenDP's own map is at most ρ.
 
-        In exact numbers the mechanism is squared_sensitivity/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020).
+        In exact arithmetic the mechanism is squared_sensitivity/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020).
         """
         scale = least_gaussian_scale(Fraction(self.squared_sensitivity), self.rho)
         if scale > LARGEST_SCALE:
@@ -120,11 +107,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
                 f"rho = {self.rho:g} needs noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
                 "choose a larger rho or a coarser grid"
             )
-        for _ in range(_NUDGES):
-            if self._confirmed(scale) <= self.rho:
-                return scale
-            scale = up(scale)
-        raise InvalidInputError(f"OpenDP does not confirm rho = {self.rho!r} at scale {scale!r}; choose another rho")
+        return confirmed_scale(scale, self._confirmed, "rho", self.rho, tries=_TRIES)
 
     def _confirmed(self, scale: float) -> float:
         moved = math.sqrt(self.squared_sensitivity)

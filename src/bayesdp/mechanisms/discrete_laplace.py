@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self, final
@@ -13,16 +12,10 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.mechanisms.base import IntegerNoise, Norm
 from bayesdp.mechanisms.drawing import by_opendp
-from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension
-from bayesdp.rounding import float_above, up
+from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, confirmed_scale, least_loss
+from bayesdp.rounding import float_above
 
 __all__ = ["DiscreteLaplaceMechanism"]
-
-_SMALLEST_TAU, _HALVINGS = 1e-300, 60
-"""Where the search for the smallest τ begins, and how often it halves its bracket: more often than floats resolve."""
-
-_NUDGES = 4
-"""The scale is tried as it is and raised three times, as `_least_scale` explains."""
 
 
 @final
@@ -75,31 +68,20 @@ class DiscreteLaplaceMechanism(IntegerNoise):
     def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> PureLoss:
         """Return the smallest τ at which all errors are below `units` at once, except with probability β.
 
-        Raises InvalidInputError if no τ is large enough for β.
+        Raises InvalidInputError if no τ is large enough.
 
         >>> DiscreteLaplaceMechanism.for_accuracy(units=4, beta=0.05, sensitivity=1, dimension=1).description
         'tau = 0.831889'
         """
 
-        def reached(tau: float) -> bool:
+        def enough(tau: float) -> bool:
             try:
                 scale = float_above(Fraction(sensitivity) / Fraction(tau))
                 return cls.law_of(scale).alpha(beta, cells=dimension) <= units
             except InvalidInputError:
                 return False
 
-        high = max(float(Fraction(sensitivity, units)), _SMALLEST_TAU)
-        while not reached(high):
-            high *= 2
-            if math.isinf(high):
-                raise InvalidInputError(f"no noise is small enough for beta = {beta:g}; give a larger beta")
-        low = high / 2
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if not low < middle < high:
-                break
-            low, high = (low, middle) if reached(middle) else (middle, high)
-        return PureLoss(high)
+        return PureLoss(least_loss(enough, float(Fraction(sensitivity, units)), beta))
 
     def _opendp(self, scale: float) -> Any:
         return _measurement(scale, self.dimension)
@@ -110,7 +92,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         In exact arithmetic the mechanism is (sensitivity/scale)-DP, and scale ≥ sensitivity/τ makes that at most τ. The
         map of OpenDP 0.16 is this quotient rounded up to a float; τ is a float, so the first scale suffices. If a map
         is one float too large, three steps suffice: each raises the scale by a relative 2^−53 at least, which takes
-        sensitivity/scale below τ(1 − 2^−52), at most the float below τ. A map with a larger error is refused.
+        sensitivity/scale below τ(1 − 2^−52), at most the float below τ.
         """
         exact = Fraction(self.sensitivity) / Fraction(self.tau)
         if exact > LARGEST_SCALE:
@@ -118,12 +100,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
                 f"tau = {self.tau:g} needs noise of scale {self.sensitivity}/tau, beyond 2^56, which overflows 64-bit "
                 "integers; choose a larger tau or a coarser grid"
             )
-        scale = float_above(exact)
-        for _ in range(_NUDGES):
-            if self._confirmed(scale) <= self.tau:
-                return scale
-            scale = up(scale)
-        raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
+        return confirmed_scale(float_above(exact), self._confirmed, "tau", self.tau)
 
     def _confirmed(self, scale: float) -> float:
         return float(by_opendp(lambda: self._opendp(scale).map(self.sensitivity)))

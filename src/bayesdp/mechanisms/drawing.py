@@ -18,7 +18,7 @@ __all__ = ["by_opendp", "require_untouched_generator"]
 Result = TypeVar("Result")
 
 _REDIRECTING = ("OPENSSL_CONF", "OPENSSL_CONF_INCLUDE")
-"""Without OPENSSL_MODULES and OPENSSL_ENGINES: the OpenSSL in OpenDP 0.16 loads neither modules nor engines."""
+"""OPENSSL_MODULES and OPENSSL_ENGINES are not needed: the OpenSSL in OpenDP 0.16 loads neither modules nor engines."""
 
 
 def require_untouched_generator() -> None:

@@ -12,12 +12,15 @@ from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism
 from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
+from bayesdp.mechanisms.integers import confirmed_scale
 from bayesdp.rounding import float_above, float_below, up
 
-__all__ = ["NoisyMaxMechanism"]
+__all__ = ["SELECTIONS", "NoisyMaxMechanism"]
+
+SELECTIONS = 3
+"""A quantile is selected three times: itself, and the two ends of its interval."""
 
 _LARGEST_SCALE = 2**40
-_NUDGES = 4
 
 
 @final
@@ -78,12 +81,7 @@ class NoisyMaxMechanism(Mechanism):
         part = float_below(Fraction(self.tau) / self.selections)
         if part <= 0 or Fraction(2) / Fraction(part) > _LARGEST_SCALE:
             raise InvalidInputError(f"tau = {self.tau:g} is too small for a selection; choose a larger tau")
-        scale = float_above(Fraction(2) / Fraction(part))
-        for _ in range(_NUDGES):
-            if _confirmed(scale) <= part:
-                return scale
-            scale = up(scale)
-        raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
+        return confirmed_scale(float_above(Fraction(2) / Fraction(part)), _confirmed, "tau", part)
 
 
 def _confirmed(scale: float) -> float:

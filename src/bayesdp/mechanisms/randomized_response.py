@@ -60,7 +60,7 @@ class RandomizedResponseMechanism(Mechanism):
         flip = Fraction(float_above(1 / (1 + odds)))
         if flip >= Fraction(1, 2):
             raise InvalidInputError(
-                f"tau = {self.tau:g} flips every second bit, which leaves no information; choose a larger tau"
+                f"tau = {self.tau:g} flips half of the bits, which leaves no information; choose a larger tau"
             )
         object.__setattr__(self, "flip_probability", flip)
 

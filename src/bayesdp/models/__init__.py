@@ -13,6 +13,7 @@ from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.network import Network
 from bayesdp.models.odds_chain import OddsChain
+from bayesdp.models.odds_series import OddsSeries
 from bayesdp.models.series import GaussianSeries
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "Moments",
     "Network",
     "OddsChain",
+    "OddsSeries",
 ]

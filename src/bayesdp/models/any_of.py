@@ -11,6 +11,7 @@ from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
+from bayesdp.models.layout import ChainLayout, KeptRecords
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
@@ -57,6 +58,8 @@ class AnyOf(Model):
         protected = dict.fromkeys(replace(member, record=named).protects for member in members)
         if len(protected) > 1:
             raise ModelError(f"the models of an any-of model protect different things: {'; '.join(protected)}")
+        if len({member.reads for member in members}) > 1:
+            raise ModelError("the models of an any-of model keep different records of a group; let all keep the same")
         object.__setattr__(self, "models", members)
         object.__setattr__(self, "diagnosis", least_alarming([_diagnosis_of(member, members) for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
@@ -147,8 +150,18 @@ class AnyOf(Model):
         return tuple(dict.fromkeys(column for model in self.models for column in model.public_columns))
 
     @property
+    def reads(self) -> KeptRecords | None:
+        return self.models[0].reads
+
+    @property
     def order(self) -> str | None:
         return next((model.order for model in self.models if model.order is not None), None)
+
+    @property
+    def ordering(self) -> ChainLayout | None:
+        layouts = [model.ordering for model in self.models if model.ordering is not None]
+        one = len({(layout.order_by, layout.order_by_text) for layout in layouts}) == 1
+        return layouts[0] if one else None
 
     def at_any_length(self) -> Self:
         """Return the models as they hold for a table that may grow."""

@@ -12,9 +12,11 @@ from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
 from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Values, brief
+from bayesdp._support.words import counted, plural
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
+from bayesdp.models.layout import ChainLayout, KeptRecords
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
@@ -65,6 +67,7 @@ class Model(Document):
     def types() -> dict[str, type[Model]]:
         """Return the types of models by their JSON names, in the order in which they were defined.
 
+        >>> from bayesdp import Model
         >>> Model.types()["independent"].__name__
         'Independent'
         """
@@ -172,6 +175,11 @@ class Model(Document):
         return ()
 
     @property
+    def reads(self) -> KeptRecords | None:
+        """The records of each group that releases read; None if they read every record."""
+        return None
+
+    @property
     def entity_columns(self) -> tuple[str, ...] | None:
         """The columns that identify independent chains or groups; empty if every row is one, None if unknown.
 
@@ -187,6 +195,11 @@ class Model(Document):
     @property
     def order(self) -> str | None:
         """The column whose values grow when records are added, if the model orders records."""
+        return None
+
+    @property
+    def ordering(self) -> ChainLayout | None:
+        """The columns that order records and identify chains, if the model orders records; their clocks are public."""
         return None
 
     def at_any_length(self) -> Self:
@@ -261,8 +274,8 @@ class Model(Document):
         Raises ModelError for a model that was not estimated, whose uncertainty is unknown.
         """
         raise ModelError(
-            f'how uncertain a model of type "{self.kind}" is can only be said of one estimated from data, with counts '
-            "or moments"
+            f'the uncertainty of a model of type "{self.kind}" is known only if it was estimated from data, with '
+            "counts or moments"
             + in_python(" (fit, from_counts, from_moments)")
             + "; leave "
             + param("credibility")
@@ -279,11 +292,6 @@ class Model(Document):
                 f"the model describes {', '.join(map(repr, self.columns))}, but the query is about {query.column!r}; a "
                 "model of one column does not describe another"
             )
-        if query.by is not None and any(member.entity_columns is None for member in self.members):
-            raise QueryError(
-                f"parts by {query.by!r} must be independent of one another, and the model does not say which records "
-                "are: it names no columns that tell chains (entity) or groups apart"
-            )
 
     def check_queries(self, queries: tuple[Query, ...]) -> None:
         """Raise QueryError for queries that the model does not describe, individually or together.
@@ -296,7 +304,7 @@ class Model(Document):
         if self.about_values and len(columns) > 1 and not set(columns) <= set(self.columns):
             raise QueryError(
                 f"the queries are about different columns ({', '.join(columns)}), but the model describes "
-                "the values of one; it does not say how the columns depend on one another"
+                "the values of one, not how the columns depend on one another"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -333,6 +341,7 @@ class Model(Document):
 
         Raises ModelError for an unknown type, schema or entry, and for everything that the model refuses.
 
+        >>> from bayesdp import Model
         >>> Model.from_dict({"type": "arbitrary", "size": 3}).group_size
         3
         """
@@ -362,8 +371,9 @@ class Model(Document):
     def from_json(text: str) -> Model:
         """Read a model from its JSON text.
 
+        >>> from bayesdp import Model
         >>> Model.from_json('{"type": "independent"}')
-        Independent(column=None, record='record')
+        Independent(column=None, record='record', order_by=())
         """
         return Model.from_dict(documents.parse(text, "the model"))
 
@@ -398,7 +408,7 @@ def check_unit(unit: object) -> None:
         raise ModelError(name_of("unit") + f' must be "record" or "group", not {brief(unit)}')
 
 
-def whole_group(size: int, record: str) -> str:
-    """Return the privacy unit of a model that protects whole groups, in words."""
-    whole = f"a whole group of at most {size} {record}s"
+def whole_group(size: int | None, record: str) -> str:
+    """Return the privacy unit of a model that protects whole groups, in words; of any size if it has no limit."""
+    whole = "a whole group" + (f" of {plural(record)}" if size is None else f" of at most {counted(size, record)}")
     return whole if record == "person" else f"{whole}, so that a person who is the group is protected"

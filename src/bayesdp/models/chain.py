@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 from bayesdp._support import validation
 from bayesdp._support.messages import name_of, params
 from bayesdp._support.validation import Values, brief, checked_missing
+from bayesdp._support.words import plural
 from bayesdp.errors import ModelError, QueryError, RecordsError
 from bayesdp.models.base import Model
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
@@ -116,7 +117,7 @@ class Chain(Model):
         if not self.protects_several:
             return super().protects
         time = None if self.layout is None else self.layout.span(self.unit)
-        together = f"any {self.unit} consecutive {self.record}s together{f' ({time})' if time else ''}"
+        together = f"any {self.unit} consecutive {plural(self.record)} together{f' ({time})' if time else ''}"
         return f"{together}, not the person behind more"
 
     @property
@@ -146,6 +147,10 @@ class Chain(Model):
     @property
     def order(self) -> str | None:
         return None if self.layout is None else self.layout.order_by[0]
+
+    @property
+    def ordering(self) -> ChainLayout | None:
+        return self.layout
 
     def at_any_length(self) -> Self:
         """Return the chain without a limit on its length, and with gaps, which then cost nothing more.
@@ -178,9 +183,11 @@ class Chain(Model):
     @property
     def window(self) -> tuple[int, str]:
         """The number of records in a period in which anything may happen, and the period in words."""
-        records, name = (12, "12 consecutive records") if self.layout is None else self.layout.stretch
+        several = plural(self.record)
+        records, name = (12, None) if self.layout is None else self.layout.stretch
         if records <= self.unit:
-            records, name = 2 * self.unit, f"{2 * self.unit} consecutive records"
+            records, name = 2 * self.unit, None
+        name = f"{records} consecutive {several}" if name is None else name
         if self.length is not None and records >= self.length:
             return max(self.length, self.unit), "the whole chain"
         return records, name
@@ -233,10 +240,10 @@ class Chain(Model):
         There are none if the model has an order and a step, and every record of the table follows the previous one by
         that step. Raises RecordsError for other states, a longer chain, ties, and records closer than the step.
         """
-        asked = self.subject if self.subject is not None else subject
-        if asked is None:
+        subject = self.subject if self.subject is not None else subject
+        if subject is None:
             return replace(self, gaps=True)
-        chains = table.chains(asked, self.states, self.layout)
+        chains = table.chains(subject, self.states, self.layout)
         if self.length is not None and chains.longest > self.length:
             raise RecordsError(
                 f"{table.name} has a chain of {chains.longest} records, but the model describes chains of at most "

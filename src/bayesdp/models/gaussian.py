@@ -12,13 +12,14 @@ import numpy as np
 from bayesdp._support import hooks, validation
 from bayesdp._support.arrays import Floats, readonly
 from bayesdp._support.display import table
+from bayesdp._support.lazy import warn_renamed
 from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import Matrix, brief, checked_missing
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.base import Model, check_unit, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
-from bayesdp.models.layout import GroupLayout
+from bayesdp.models.layout import GroupLayout, column_names
 from bayesdp.models.learnt_correlation import LearntCorrelation
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.models.precision import Precision, exact_inverse
@@ -49,6 +50,8 @@ class GaussianGroups(Model):
 
     distance: target values up to this far apart are protected; None means the clipping width of the query. Values
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
+    group:    the columns that identify groups, so that a session can check their size. Members are then alike; where
+              they are not, `located` also names the column of their roles.
     unit:     "record" if one record is protected; "group" if all records of a group together are.
     moments:  the sample moments that the covariance was estimated from, if any; the two must agree.
     layout:   the columns of the table it was fitted on; `located` sets them for a model that was not fitted.
@@ -65,6 +68,7 @@ class GaussianGroups(Model):
     covariance: Matrix | None = None
     precision: Precision | Any | None = None
     distance: float | None = None
+    group: Sequence[str] = ()
     unit: Literal["record", "group"] = "record"
     moments: Moments | AnovaMoments | None = None
     layout: GroupLayout | None = None
@@ -93,6 +97,10 @@ class GaussianGroups(Model):
         super().__post_init__()
         self._check_given()
         check_unit(self.unit)
+        object.__setattr__(self, "group", column_names("group", self.group))
+        if self.group and (self.precision is not None or self.layout is not None):
+            other = "a precision identifies all records by position" if self.layout is None else "the layout names them"
+            raise ModelError("leave " + param("group") + f" out: {other}")
         if self.distance is not None:
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.moments is not None:
@@ -265,12 +273,12 @@ class GaussianGroups(Model):
                         "{group}, or by several values, one row a group"
                     )
                 )
-            layout = GroupLayout(values, group or (), role)
+            layout = GroupLayout(values, group or self.group, role)
         if self.column is not None and self.column not in layout.value:
             raise ModelError(f"the model describes {self.column!r}, not {', '.join(layout.value)}")
         if missing is not None:
             layout = replace(layout, dropped=checked_missing(missing) == "drop")
-        diagnosis: Diagnosis = hooks.call("diagnose.groups", replace(self, layout=layout), frame)
+        diagnosis: Diagnosis = hooks.call("diagnose.groups", replace(self, layout=layout, group=()), frame)
         return diagnosis
 
     @cached_property
@@ -402,9 +410,14 @@ class GaussianGroups(Model):
         """The groups before the correlation was estimated: with the ceiling."""
         return self if self.learnt is None else replace(self, correlation=self.learnt.ceiling, learnt=None)
 
-    def learning(self, learnt: LearntCorrelation) -> Self:
+    def with_learnt(self, learnt: LearntCorrelation) -> Self:
         """Return the groups with the correlation estimated from noisy sums."""
         return replace(self, correlation=learnt.correlation, learnt=learnt)
+
+    def learning(self, learnt: LearntCorrelation) -> Self:
+        """The former name of `with_learnt`; it goes with the next version."""
+        warn_renamed("GaussianGroups.learning", "GaussianGroups.with_learnt", stacklevel=3)
+        return self.with_learnt(learnt)
 
     def located(
         self,
@@ -425,16 +438,16 @@ class GaussianGroups(Model):
         layout = GroupLayout(value, () if group is None else group, role, dropped=dropped)
         column = None if layout.wide else layout.value[0]
         unlearnt = self.correlation if self.learnt is None else self.learnt.ceiling
-        return replace(self, correlation=unlearnt, learnt=None, layout=layout, column=column)
+        return replace(self, correlation=unlearnt, learnt=None, layout=layout, column=column, group=())
 
     @property
     def entity_columns(self) -> tuple[str, ...] | None:
-        return None if self.layout is None else tuple(self.layout.group)
+        return tuple(self.group) or None if self.layout is None else tuple(self.layout.group)
 
     @property
     def public_columns(self) -> tuple[str, ...]:
         if self.layout is None:
-            return ()
+            return tuple(self.group)
         return (*self.layout.group, *(() if self.layout.role is None else (self.layout.role,)))
 
     def at_any_length(self) -> Self:
@@ -444,29 +457,32 @@ class GaussianGroups(Model):
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model; refuses a table with a larger group, an unknown role, or a role twice in a group."""
         layout = self.layout
-        if layout is None:
+        if layout is None and not self.group:
             return self._check_records(table, subject)
-        if not layout.wide and layout.role is None and not self._alike:
+        if (layout is None or not (layout.wide or layout.role)) and not self._alike:
             raise ModelError(
-                "the covariance differs between members, but the layout names no role column to identify them; give "
-                + param("role")
-                + ", or a covariance in which all members are alike"
+                "the covariance differs between members, but no role column identifies them; name it by located("
+                + params("{value}, {group}, {role}")
+                + "), or take a covariance in which all members are alike"
             )
-        largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
+        if layout is None:
+            largest = table.largest_group(self.group)
+        else:
+            largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:
             raise RecordsError(
                 f"{table.name} has a group of {largest} records, but the model describes groups of at most "
                 f"{self.group_size}; fit it again"
             )
-        if layout.role is not None:
+        if layout is not None and layout.role is not None:
             self._check_roles(table, table.roles(layout.group, layout.role, layout.value[0]))
         return self
 
     def _check_records(self, table: TableView, subject: str | None) -> Self:
         """Refuse a table with more records than the precision. Their order does not matter to ε."""
-        asked = self.column if self.column is not None else subject
-        if self.precision is not None and asked is not None:
-            records = table.chains(asked, (), None).longest
+        column = self.column if self.column is not None else subject
+        if self.precision is not None and column is not None:
+            records = table.chains(column, (), None).longest
             if records > self.precision.records:
                 raise RecordsError(
                     f"{table.name} has {records} records, but the precision describes {self.precision.records}"
@@ -497,7 +513,7 @@ class GaussianGroups(Model):
 
     @property
     def unchecked(self) -> str | None:
-        if self.layout is not None:
+        if self.layout is not None or self.group:
             return None
         if self.precision is not None:
             return "Only the number of records was checked, not that they are those of the precision."
@@ -516,6 +532,8 @@ class GaussianGroups(Model):
             content = {"covariance": _as_lists(self.covariance)}
         if self.distance is not None:
             content["distance"] = self.distance
+        if self.group:
+            content["group"] = list(self.group)
         if self.unit != "record":
             content["unit"] = self.unit
         if self.moments is not None:

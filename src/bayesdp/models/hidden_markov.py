@@ -99,9 +99,9 @@ class HiddenMarkov(Chain):
     def assumption(self) -> str:
         return (
             f"the hidden states of a chain {self.extent} emit the records independently; "
-            + _told("the transition probabilities", "neighbouring hidden states", self.transition_odds)
+            + _assumed_of("the transition probabilities", "neighbouring hidden states", self.transition_odds)
             + " and "
-            + _told("the emission probabilities", "a hidden state and its record", self.emission_odds)
+            + _assumed_of("the emission probabilities", "a hidden state and its record", self.emission_odds)
             + self.entities
         )
 
@@ -142,7 +142,7 @@ def _log_odds(table: Matrix | None, odds: float | None) -> float:
     return log_odds_ratio(np.array(table)) if odds is None else float(log_odds_above(np.array(odds)))
 
 
-def _told(probabilities: str, tied: str, odds: float | None) -> str:
+def _assumed_of(probabilities: str, tied: str, odds: float | None) -> str:
     """Return what is assumed of one kind of probabilities."""
     return f"{probabilities} are given" if odds is None else f"the odds ratio of {tied} is at most {shown_above(odds)}"
 

@@ -14,7 +14,7 @@ from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
-__all__ = ["ChainLayout", "GroupLayout", "column_name", "column_names", "period"]
+__all__ = ["ChainLayout", "GroupLayout", "KeptRecords", "column_name", "column_names", "period"]
 
 
 @dataclass(frozen=True)
@@ -116,19 +116,24 @@ class ChainLayout(_Layout):
         return None if length is None else _spelled(records * length)
 
     @property
-    def stretch(self) -> tuple[int, str]:
+    def stretch(self) -> tuple[int, str | None]:
         """The number of records in an hour, a day or seven days, the first of these with several, and its name.
 
-        Twelve records if the step is not a period of time, or none of these has several.
+        Twelve records if none of these has several; without a name if the step is not a period of time.
 
         >>> ChainLayout("time", step="5m").stretch, ChainLayout("time", step="1h").stretch
         ((12, 'an hour'), (24, 'a day'))
+        >>> ChainLayout("year", step=1).stretch, ChainLayout("t").stretch
+        ((12, '12 years'), (12, None))
         """
         length = period(self.step) if isinstance(self.step, str) else None
         for stretch in (datetime.timedelta(hours=1), datetime.timedelta(days=1), datetime.timedelta(days=7)):
             if length and 2 * length <= stretch:
                 return -(-stretch // length), _spelled(stretch)
-        return 12, "12 consecutive records"
+        if length:
+            return 12, _spelled(12 * length)
+        counts_time = self.step == 1 and self.order_by[-1] in _CALENDAR
+        return 12, f"12 {self.order_by[-1]}s" if counts_time else None
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,30 @@ class GroupLayout(_Layout):
         return len(self.value) > 1
 
 
+@dataclass(frozen=True)
+class KeptRecords:
+    """The records of each group that are read, chosen by public columns alone: at most `most` of them.
+
+    order_by: the columns that order the records of a group; none for the order of the rows.
+    spaced:   whether they are evenly spaced, not the first ones.
+
+    >>> str(KeptRecords(("user",), ("day",), 5))
+    'the first 5 records by day'
+    """
+
+    group: tuple[str, ...]
+    order_by: tuple[str, ...]
+    most: int
+    spaced: bool = False
+
+    def __str__(self) -> str:
+        number = "record" if self.most == 1 else f"{self.most} records"
+        chosen = f"at most {self.most} evenly spaced records" if self.spaced else f"the first {number}"
+        return f"{chosen} by {', '.join(self.order_by) or 'their rows'}"
+
+
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+_CALENDAR = ("year", "month", "week", "day", "hour", "minute")
 _PERIOD = re.compile(r"\s*(\d+)\s*(us|ms|s|m|h|d)\s*")
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,14 @@ from bayesdp.models.posterior import SMALLEST_WEIGHT, chosen_rank
 from bayesdp.models.strata import draws_for, log_odds_of
 from bayesdp.rounding import shown_above, shown_below
 
-__all__ = ["MOST_CELLS", "NOISIEST", "Learnt", "sensitivity"]
+__all__ = ["CASES", "MOST_CELLS", "NOISIEST", "Learnt", "bounds_in_cases", "checked_strata", "sensitivity"]
+
+CASES = tuple(product((0.1, 0.3, 0.5, 0.7, 0.9), (1.0, 3.0)))
+"""The cases by which a fit is foreseen: ln of the odds ratio as a share of that of the ceiling, and the weight of one
+state, if the others have 1."""
+
+_FORESEEN_DRAWS = 400
+"""The most draws for each of these cases."""
 
 DRAWS = 4000
 """The most tables drawn from the posterior, unless the credibility needs more."""
@@ -83,23 +91,20 @@ class Learnt:
     parameter: ClassVar[str] = "odds"
     noun: ClassVar[str] = "odds ratio"
     parameter_in_words: ClassVar[str] = "odds ratio"
+    plural: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ceiling", checked_odds("ceiling", self.ceiling))
         object.__setattr__(self, "tau", validation.positive("tau", self.tau, ModelError))
         object.__setattr__(self, "credibility", validation.probability("credibility", self.credibility, ModelError))
         object.__setattr__(self, "within", column_names("within", self.within))
-        object.__setattr__(self, "strata", _checked_strata(self.strata, len(self.within)))
+        object.__setattr__(self, "strata", checked_strata(self.strata, len(self.within)))
         table = _checked_counts(self.counts)
         if len(table) != len(self.strata):
             raise ModelError(name_of("counts") + f" must be {counted(len(self.strata), 'table')}, one for each stratum")
         draws_for(table.shape, self.credibility)
         object.__setattr__(self, "counts", tuples(table.tolist()))
-        if self.scale > NOISIEST:
-            raise ModelError(
-                f"tau = {self.tau:g} drowns the counts in noise of scale {shown_above(self.scale)}; nothing can be "
-                "learnt from them"
-            )
+        _check_noise(self.tau, self.scale)
 
     @staticmethod
     def about(subject: str) -> str:
@@ -170,7 +175,15 @@ class Learnt:
             raise ModelError(f'"learnt" is incomplete: {error}') from None
 
 
-def _checked_strata(value: object, columns: int) -> tuple[Values, ...]:
+def _check_noise(tau: float, scale: float) -> None:
+    if scale > NOISIEST:
+        raise ModelError(
+            f"tau = {tau:g} drowns the counts in noise of scale {shown_above(scale)}; nothing can be learnt from them"
+        )
+
+
+def checked_strata(value: object, columns: int) -> tuple[Values, ...]:
+    """Return the values of public columns in each stratum, checked; ModelError if they are not `columns` many each."""
     rows = [validation.items("strata", row, ModelError) for row in validation.items("strata", value, ModelError)]
     strata = tuple(tuple(validation.scalar("strata", item, ModelError) for item in row) for row in rows)
     if not strata or any(len(values) != columns for values in strata) or len(set(strata)) < len(strata):
@@ -215,13 +228,38 @@ def _rounded_up(log_odds: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def credible_log_odds(tables: tuple[Any, ...], scale: float, credibility: float) -> float:
+def bounds_in_cases(
+    strata: int, states: int, memory: int, records: int, *, ceiling: float, tau: float, credibility: float
+) -> tuple[float, ...]:
+    """Return the odds ratio that a private fit would state in each of the CASES, from public numbers alone.
+
+    Records are spread evenly over the strata, and noise has a fixed seed.
+
+    >>> bounds_in_cases(1, 2, 1, 4000, ceiling=500, tau=0.0005, credibility=0.95)[0]
+    500.0
+    """
+    generator, bounds, scale = np.random.default_rng(_SEED), [], sensitivity(memory) / tau
+    _check_noise(tau, scale)
+    alike = sum(np.equal(*pair) for pair in combinations(np.indices((states,) * (memory + 1)), 2))
+    first = (np.indices((states,) * (memory + 1)) == 0).sum(axis=0)
+    pairs_of_blocks = memory * (memory + 1) / 2
+    for share, weight in CASES:
+        law = weight**first * np.exp(alike * share * math.log(ceiling) / 2 / pairs_of_blocks)
+        counts = np.broadcast_to(records / strata * law / law.sum(), (strata, *law.shape))
+        noisy = np.rint(counts + generator.laplace(scale=scale, size=counts.shape)).astype(np.int64)
+        largest = credible_log_odds(tuples(noisy.tolist()), scale, credibility, most=_FORESEEN_DRAWS)
+        bounds.append(min(float(ceiling), _rounded_up(largest)))
+    return tuple(bounds)
+
+
+@lru_cache(maxsize=64)
+def credible_log_odds(tables: tuple[Any, ...], scale: float, credibility: float, most: int = DRAWS) -> float:
     """Return a bound on ln of the largest odds ratio with this credibility, given noisy counts.
 
     It is a high order statistic of draws from the posterior (docs/uncertainty.md); draws have a fixed seed.
     """
     noisy = np.array(tables, dtype=np.int64)
-    draws = draws_for(noisy.shape, credibility, most=DRAWS)
+    draws = draws_for(noisy.shape, credibility, most=most)
     generator = np.random.default_rng(_SEED)
     true = np.stack([_true_counts(int(cell), scale, draws, generator) for cell in noisy.flat], axis=-1)
     gammas = np.maximum(generator.standard_gamma(true + 0.5), SMALLEST_WEIGHT).reshape(draws, *noisy.shape)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,14 @@ from bayesdp.errors import ModelError
 from bayesdp.models.posterior import chosen_rank, draws_needed
 from bayesdp.rounding import shown_above, shown_below
 
-__all__ = ["MOST_PAIRS", "STEPS", "LearntCorrelation", "pairs_sensitivity"]
+__all__ = ["CASES", "MOST_PAIRS", "STEPS", "LearntCorrelation", "bounds_in_cases", "pairs_sensitivity"]
+
+CASES = tuple(product((0.1, 0.3, 0.5, 0.7, 0.9), (1 / 6, 1 / 3)))
+"""The cases by which a fit is foreseen: the correlation as a share of the ceiling, and the standard deviation of values
+as a share of the half-width of the bounds."""
+
+_FORESEEN_DRAWS = 400
+"""The most draws for each of these cases."""
 
 STEPS = 2**14
 """The steps of the grid on either side of the middle of the bounds."""
@@ -92,6 +100,7 @@ class LearntCorrelation:
     parameter: ClassVar[str] = "correlation"
     noun: ClassVar[str] = "correlation of any two members of a group"
     parameter_in_words: ClassVar[str] = "correlation"
+    plural: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         ceiling = validation.number("ceiling", self.ceiling, ModelError)
@@ -109,11 +118,7 @@ class LearntCorrelation:
             raise ModelError(name_of("sums") + " must be three whole numbers of 64 bits")
         object.__setattr__(self, "sums", sums)
         draws_needed(self.credibility, None, DRAWS)
-        if self.scale > NOISIEST:
-            raise ModelError(
-                f"tau = {self.tau:g} drowns the sums in noise of {shown_above(self.scale)} squares of the half-width; "
-                "nothing can be learnt from them"
-            )
+        _check_noise(self.tau, self.scale)
 
     @property
     def scale(self) -> float:
@@ -178,6 +183,14 @@ class LearntCorrelation:
         return cls(**document)
 
 
+def _check_noise(tau: float, scale: float) -> None:
+    if scale > NOISIEST:
+        raise ModelError(
+            f"tau = {tau:g} drowns the sums in noise of {shown_above(scale)} squares of the half-width; nothing can be "
+            "learnt from them"
+        )
+
+
 def checked_bounds(value: object) -> tuple[float, float]:
     """Return two finite bounds, the lower one first, between which there is room for a grid."""
     bounds = tuple(validation.number("bounds", bound, ModelError) for bound in validation.items("bounds", value))
@@ -212,15 +225,35 @@ def ordered_pairs(groups: Sequence[tuple[int, int]]) -> int:
 
 
 @lru_cache(maxsize=64)
+def bounds_in_cases(size: int, records: int, *, ceiling: float, tau: float, credibility: float) -> tuple[float, ...]:
+    """Return the correlation that a private fit would state in each of the CASES, from public numbers alone.
+
+    All groups have the largest size, and noise has a fixed seed.
+
+    >>> bounds_in_cases(2, 20, ceiling=1, tau=0.5, credibility=0.95)[0]
+    1.0
+    """
+    generator, bounds, scale = np.random.default_rng(_SEED), [], pairs_sensitivity(size) / STEPS**2 / tau
+    _check_noise(tau, scale)
+    groups = ((size, max(records // size, 1)),)
+    for share, deviation in CASES:
+        squares = ordered_pairs(groups) * deviation**2
+        noisy = np.array([share * ceiling * squares, squares, 0.0]) + generator.laplace(scale=scale, size=3)
+        sums = tuple(int(entry) for entry in np.rint(noisy * STEPS**2))
+        bounds.append(min(float(ceiling), credible_correlation(groups, sums, scale, credibility, _FORESEEN_DRAWS)))
+    return tuple(bounds)
+
+
+@lru_cache(maxsize=64)
 def credible_correlation(
-    groups: tuple[tuple[int, int], ...], sums: tuple[int, ...], scale: float, credibility: float
+    groups: tuple[tuple[int, int], ...], sums: tuple[int, ...], scale: float, credibility: float, usual: int = DRAWS
 ) -> float:
     """Return a bound on the absolute value of the correlation with this credibility, given noisy sums.
 
     It is a high order statistic of the correlations that draws of the noise and of the sample leave (docs/theory/
     private-fit.md); draws have a fixed seed. 1 stands for a draw that leaves no variance, or bounds too narrow.
     """
-    draws = draws_needed(credibility, None, DRAWS)
+    draws = draws_needed(credibility, None, usual)
     generator = np.random.default_rng(_SEED)
     largest = np.concatenate(
         [

@@ -324,6 +324,12 @@ class MarkovChain(Chain):
         """The transition matrix of blocks of the remembered records."""
         return self.matrix if self.memory == 1 else lifted(self.table)
 
+    @property
+    def persistence(self) -> float:
+        """The modulus of the second eigenvalue of the transition matrix of blocks: 1 if the chain never forgets."""
+        moduli = np.sort(np.abs(np.linalg.eigvals(self._moves)))
+        return float(min(moduli[-2], 1.0)) if len(moduli) > 1 else 0.0
+
     @cached_property
     def stationary(self) -> Floats:
         """The stationary distribution of an irreducible chain.

@@ -11,7 +11,7 @@ from bayesdp._support.arrays import Floats
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.models.odds import log_odds_of_logs
+from bayesdp.models.odds import SHARE_OF_LOG, log_odds_of_logs
 from bayesdp.models.states import check_states
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "joint_law",
     "lifted",
     "lists",
+    "log_odds_by_distance",
     "nested",
     "probabilities",
     "stationary_law",
@@ -177,3 +178,28 @@ def block_log_odds(table: Floats) -> float:
         logs = logs[..., None] + step
     blocks = len(table) ** memory
     return log_odds_of_logs(logs.reshape(blocks, blocks), terms=memory)
+
+
+def log_odds_by_distance(table: Floats) -> Floats:
+    """Return ln of the odds ratios, given all others, of records 1, …, k apart in a stationary chain of memory k.
+
+    Every probability must be positive. Rounded up.
+
+    >>> counts = np.array([[[8828.0, 879], [491, 804]], [[879, 416], [804, 2151]]])
+    >>> log_odds_by_distance(counts / counts.sum(axis=-1, keepdims=True)).round(6).tolist()
+    [2.760783, 1.558799]
+    """
+    memory = table.ndim - 1
+    step = np.log(table)
+    found = []
+    for apart in range(1, memory + 1):
+        axes = (
+            2 * memory - apart + 1
+        )  # from the first record that the second still depends on, to the last of the first
+        logs = np.zeros((1,) * axes)
+        for later in range(memory - apart + 1):
+            logs = logs + step.reshape((1,) * later + step.shape + (1,) * (axes - later - memory - 1))
+        pairs = np.moveaxis(logs, (memory - apart, memory), (0, 1))
+        largest = max(float(np.ptp(pairs[first] - pairs, axis=1).max()) for first in range(len(table)))
+        found.append(largest + memory * SHARE_OF_LOG * float(np.abs(step).max() * memory + 1))
+    return np.array(found)

@@ -74,6 +74,8 @@ class Network(Model):
     records: the number of positions, numbered from 0; by default up to the last one of an edge. With odds= and degree=,
              an upper bound, if there is one.
     hidden:  positions without a record, such as a family's genes or the mood of a group.
+    additive: whether each position has two values, what the others say about it adds up in the logarithm of its odds,
+              and all push the same way, once the values of some positions are swapped.
 
     group:    the columns that identify a network; networks are independent. Without them, all records are one network.
     position: the column with the position of a record.
@@ -90,6 +92,7 @@ class Network(Model):
     records: int | None = None
     edges: Sequence[tuple[int, int, float]] | Any | None = None
     hidden: Sequence[int] = ()
+    additive: bool = False
     group: Sequence[str] = ()
     position: str | None = None
 
@@ -100,8 +103,9 @@ class Network(Model):
         super().__post_init__()
         if self.records is not None:
             object.__setattr__(self, "records", validation.natural("records", self.records, ModelError))
-        if not isinstance(self.forest, bool):
-            raise ModelError(name_of("forest") + f" must be true or false, not {brief(self.forest)}")
+        for name in ("forest", "additive"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ModelError(name_of(name) + f" must be true or false, not {brief(value)}")
         object.__setattr__(self, "group", column_names("group", self.group))
         if self.position is not None:
             column_name("position", self.position)
@@ -122,6 +126,10 @@ class Network(Model):
                 raise ModelError(
                     param(name) + " goes with " + param("edges") + ": bounds for every record name no positions"
                 )
+        if self.additive:
+            raise ModelError(
+                param("additive") + " goes with " + param("edges") + ": effects that add up are those of known edges"
+            )
         object.__setattr__(self, "hidden", ())
 
     def _check_edges(self) -> None:
@@ -202,6 +210,10 @@ class Network(Model):
                 f"records depend on one another along the edges of a network ({counted(self.records, 'position')}"
                 f"{hidden}; {counted(len(self.edges), 'edge')}), with at most the given odds ratios"
             )
+            if self.additive:
+                assumed += (
+                    "; each position has two values, what the others say about it adds up, and all push the same way"
+                )
         apart = f"; there is one network for each {' and '.join(self.group)}, independent of the others"
         return assumed + (apart if self.group else "")
 
@@ -257,17 +269,20 @@ class Network(Model):
 
     @property
     def unchecked(self) -> str | None:
-        if self.position is not None:
-            return None
         if self.edges is None:
             return (
                 f"That no record depends directly on more than {self.degree} others was not checked: a table does not "
                 "show which records depend on one another."
             )
-        return (
-            "Which record has which position in the network was not checked on the table: the model does not name the "
-            "column (position)."
-        )
+        unchecked = []
+        if self.position is None:
+            unchecked.append(
+                "Which record has which position in the network was not checked on the table: the model does not name "
+                "the column (position)."
+            )
+        if self.additive:
+            unchecked.append("That records have two values whose effects add up was not checked on the table.")
+        return " ".join(unchecked) or None
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any]
@@ -278,6 +293,7 @@ class Network(Model):
         else:
             content = {"records": self.records, "edges": [list(edge) for edge in self.edges]}
             content |= {"hidden": list(self.hidden)} if self.hidden else {}
+            content |= {"additive": True} if self.additive else {}
         content |= {"group": list(self.group)} if self.group else {}
         return content | ({} if self.position is None else {"position": self.position})
 

@@ -12,9 +12,9 @@ from bayesdp._support import validation
 from bayesdp._support.arrays import Floats
 from bayesdp.errors import ModelError
 
-__all__ = ["checked_odds", "log_odds_above", "log_odds_of_logs", "log_odds_ratio", "odds_above"]
+__all__ = ["SHARE_OF_LOG", "checked_odds", "log_odds_above", "log_odds_of_logs", "log_odds_ratio", "odds_above"]
 
-_SHARE_OF_LOG = 2.0**-47
+SHARE_OF_LOG = 2.0**-47
 """Four logarithms and three differences are off by at most eight ulps of the largest logarithm together; the rest of
 these 32 is for logarithms that are sums of `terms` logarithms."""
 
@@ -74,7 +74,7 @@ def log_odds_of_logs(table: Floats, terms: int = 1) -> float:
         return math.inf
     logs = table[:, possible[0]]
     largest = max(float(np.ptp(row - logs, axis=1).max()) for row in logs)
-    return largest + terms * _SHARE_OF_LOG * float(np.abs(logs).max() + 1)
+    return largest + terms * SHARE_OF_LOG * float(np.abs(logs).max() + 1)
 
 
 def odds_above(log_odds: Iterable[float]) -> float:

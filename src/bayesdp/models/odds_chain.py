@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import table
+from bayesdp._support.lazy import warn_renamed
 from bayesdp._support.messages import in_python, name_of, params
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
@@ -114,7 +115,7 @@ class OddsChain(Chain):
             self._check_strata()
         elif self.within or self.credibility is not None:
             raise ModelError(
-                params("{within} and {credibility} say how strata were fitted; without {strata} there are none")
+                params("{within} and {credibility} describe a fit by strata; give {strata}, or leave them out")
             )
         if self.learnt is not None:
             self._check_learnt(self.learnt)
@@ -304,9 +305,14 @@ class OddsChain(Chain):
         """The chain before the private fit: with the ceiling."""
         return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
 
-    def learning(self, learnt: Learnt) -> Self:
+    def with_learnt(self, learnt: Learnt) -> Self:
         """Return the chain with the odds ratio estimated from noisy counts."""
         return replace(self, odds=learnt.odds, learnt=learnt)
+
+    def learning(self, learnt: Learnt) -> Self:
+        """The former name of `with_learnt`; it goes with the next version."""
+        warn_renamed("OddsChain.learning", "OddsChain.with_learnt", stacklevel=3)
+        return self.with_learnt(learnt)
 
     @property
     def sparse(self) -> tuple[Stratum, ...]:

@@ -90,6 +90,14 @@ class SeriesMoments:
             left *= 1 - partial**2
         return tuple(weights)
 
+    def product_inflation(self) -> float:
+        """Return how many times more uncertain the mean product of two independent such series is than without memory.
+
+        That is 1 + 2·Σρ², over the autocorrelations that are known (Bartlett).
+        """
+        first, *others = self.autocovariances
+        return 1 + 2 * math.fsum((value / first) ** 2 for value in others)
+
     def draws(self, generator: np.random.Generator) -> Iterator[tuple[float, ...]]:
         """Yield coefficients from the posterior of a regression on the last records, those that are stationary.
 

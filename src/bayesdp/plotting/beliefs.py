@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, caption, line, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, caption, distinguished, line
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
 from bayesdp.rounding import shown_below, shown_pair
@@ -37,7 +37,7 @@ def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
     same = beliefs.plain.epsilon == beliefs.calibrated.epsilon
     lines = [
         Line("nothing", ((0.0, 0.0), (1.0, 1.0)), _NOTHING, ":", "no release"),
-        *(told_apart([ours, plain]) if same else (ours, plain)),
+        *(distinguished([ours, plain]) if same else (ours, plain)),
     ]
     for reported, curve in ((beliefs.plain, plain), (beliefs.calibrated, ours)):
         if reported.attained is not None:

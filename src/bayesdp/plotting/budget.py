@@ -12,7 +12,7 @@ from bayesdp._support.progress import tracked
 from bayesdp._support.validation import escaped
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
-from bayesdp.plotting.charts import Chart, Line, Panel, steps, titled, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, distinguished, steps, titled
 from bayesdp.plotting.drawing import check_place, save
 from bayesdp.plotting.palette import PALETTE
 from bayesdp.queries import query_from_dict
@@ -100,7 +100,7 @@ def _panel(account: Account, accountant: AnyAccountant | None, *, titled_panel: 
     pure = account.get("delta") is None
     curves += _parts(releases, accountant) if accountant is not None and pure else []
     held = [replace(curve, points=(*curve.points, (len(releases) + _END, curve.points[-1][1]))) for curve in curves]
-    stairs = [replace(curve, points=steps(curve.points)) for curve in told_apart(held)]
+    stairs = [replace(curve, points=steps(curve.points)) for curve in distinguished(held)]
     return Panel((*stairs, _budget(account, releases)), _leaked_of(account) if titled_panel else "")
 
 
@@ -139,26 +139,28 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: AnyAccountant) -> lis
         for group in releases
     ]
     queries = [release.query for group in spends for release in group]
-    every = {(query.by, part) for query in queries if query.by is not None for part in query.parts}
+    every = {(query.part_column, part) for query in queries if query.part_column is not None for part in query.parts}
     alike: dict[tuple[Spend, ...], list[tuple[str, str]]] = {}
     for by, part in sorted(every, key=str):
-        alike.setdefault(tuple(_met(group, by, part) for group in spends), []).append((by, part))
-    most = sorted(alike, key=lambda met: -sum(release.tau for group in met for release in group))[:_MOST_KINDS]
+        alike.setdefault(tuple(_about(group, by, part) for group in spends), []).append((by, part))
+    most = sorted(alike, key=lambda released: -sum(release.tau for group in released for release in group))[
+        :_MOST_KINDS
+    ]
     lines = []
-    for place, met in enumerate(tracked(most, len(most), "adding up the leakage of parts")):
-        sums = accumulate(met, lambda before, new: merged((*before, *new)), initial=_NOTHING)
+    for place, released in enumerate(tracked(most, len(most), "adding up the leakage of parts")):
+        sums = accumulate(released, lambda before, new: merged((*before, *new)), initial=_NOTHING)
         points = tuple((float(number), accountant.leaked(spent)) for number, spent in enumerate(sums))
-        name = _parts_named(alike[met])
+        name = _parts_named(alike[released])
         lines.append(Line(name, points, PALETTE[1 + place], "-", f"{name}: {shown_above(points[-1][1], 3)}"))
     return lines
 
 
-def _met(group: Sequence[Release], by: str, part: str) -> Spend:
+def _about(group: Sequence[Release], by: str, part: str) -> Spend:
     """Return the releases of one charge that concern a part, as releases about the whole table."""
     return tuple(
         Release(everywhere(release.query), release.loss)
         for release in group
-        if release.query.by is None or (release.query.by == by and part in release.query.parts)
+        if release.query.part_column is None or (release.query.part_column == by and part in release.query.parts)
     )
 
 

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 __all__ = [
     "NOT_PRIVATE",
     "Chart",
+    "HeatMap",
     "Line",
     "Panel",
     "Points",
+    "Scales",
     "Style",
     "alike",
     "caption",
+    "distinguished",
     "line",
     "steps",
     "titled",
-    "told_apart",
 ]
 
 Points = tuple[tuple[float, float], ...]
@@ -51,6 +53,7 @@ class Line:
     A line of a single point is drawn as a marker.
 
     turns: its position among overlapping lines, and their number; they are drawn in turns, each for a short stretch.
+    intervals: the ends of the error bar of each point; none without error bars.
     """
 
     name: str
@@ -59,29 +62,61 @@ class Line:
     style: Style = "-"
     label: str = ""
     turns: tuple[int, int] = (0, 1)
+    intervals: Points = ()
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Numbers in rows, from the top down, each drawn as a colour; None where there is no number.
+
+    label: what the numbers are, beside the scale of colours.
+    """
+
+    rows: tuple[tuple[float | None, ...], ...]
+    label: str
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scales of a pair of axes.
+
+    log:    the logarithmic axes: "x", "y" or "xy".
+    limits: the vertical range. span: the horizontal one. ticks: on the horizontal axis.
+    """
+
+    log: str = ""
+    limits: tuple[float, float] | None = None
+    span: tuple[float, float] | None = None
+    ticks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes. labels: where lines are named: right of the axes, above each line's end, or nowhere ("")."""
+    """One pair of axes. labels: where lines are named: right of the axes, above each line's end, or nowhere ("").
+
+    scales: its own scales; None for those of the chart.
+    heat:   a heat map below the lines.
+    """
 
     lines: tuple[Line, ...]
     title: str = ""
     labels: Literal["right", "above", ""] = "right"
+    scales: Scales | None = None
+    heat: HeatMap | None = None
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: panels that share their axes' meaning and vertical range.
+    """A figure: panels that share their axes' meaning, and their vertical range if none has scales of its own.
 
     says:    one sentence that states the finding. The picture shows it, and the source.
     source:  the data it was computed from.
     note:    further information, printed under the figure in the report.
     columns: the number of panels side by side.
-    log:     the logarithmic axes: "x", "y" or "xy".
-    limits:  the vertical range. span: the horizontal one. ticks: on the horizontal axis.
+    log, limits, span, ticks: the `Scales` of panels that have none of their own.
     whole:   mark only whole numbers on the horizontal axis, and give each panel its own axes.
     names:   labels of the heights 0, 1, …, from the top down, in place of numbers.
+    across:  labels of the places 0, 1, … on the horizontal axis, in place of numbers.
     """
 
     name: str
@@ -97,10 +132,18 @@ class Chart:
     span: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
     names: tuple[str, ...] = ()
+    across: tuple[str, ...] = ()
     whole: bool = False
 
+    def scales(self, panel: Panel) -> Scales:
+        """Return the scales of a panel."""
+        return panel.scales or Scales(self.log, self.limits, self.span, self.ticks)
+
     def csv(self) -> str:
-        """Return every point as a line of CSV; floats are written so that they read back as the same float."""
+        """Return every point, end of an error bar and cell of a heat map as a line of CSV.
+
+        Floats are written so that they read back as the same float.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["panel", "series", "kind", self.x, self.y])
@@ -108,6 +151,12 @@ class Chart:
             for drawn in panel.lines:
                 kind = "markers" if drawn.style in ("o", "ring") else "line"
                 writer.writerows([panel.title, drawn.name, kind, x, y] for x, y in drawn.points)
+                for (x, _), ends in zip(drawn.points, drawn.intervals, strict=bool(drawn.intervals)):
+                    writer.writerows([panel.title, drawn.name, "end", x, end] for end in ends)
+            for name, row in zip(self.names, panel.heat.rows if panel.heat else (), strict=panel.heat is not None):
+                writer.writerows(
+                    [panel.title, name, "cell", place, number] for place, number in zip(self.across, row, strict=True)
+                )
         return out.getvalue()
 
 
@@ -123,13 +172,14 @@ def line(
     return Line(mechanism, points, colour or colour_of(mechanism), style or usual, label)
 
 
-def told_apart(lines: Sequence[Line], log: str = "") -> tuple[Line, ...]:
+def distinguished(lines: Sequence[Line], log: str = "") -> tuple[Line, ...]:
     """Return lines that stay visible where they overlap; the label of a line that equals another names it.
 
     A line is cut where it joins others or leaves them. Lines that are closer than the width of a line are drawn in
     turns. log: as in the `Chart`.
 
-    >>> first, second = told_apart([line("general", ((1, 3), (2, 6)), "a"), line("yang-2015", ((1, 3), (2, 6)), "b")])
+    >>> points = ((1, 3), (2, 6))
+    >>> first, second = distinguished([line("general", points, "a"), line("yang-2015", points, "b")])
     >>> second.label, second.turns
     ('b\\n(same as a)', (1, 2))
     """

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import textwrap
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 from bayesdp._support.validation import brief
 from bayesdp._support.words import filled
 from bayesdp.errors import InvalidInputError, MissingDependencyError
-from bayesdp.plotting.charts import Chart, Line, Panel
+from bayesdp.plotting.charts import Chart, HeatMap, Line, Panel, Scales
+from bayesdp.plotting.palette import NO_NUMBER, SEQUENCE
 
 __all__ = ["check_place", "draw", "save"]
 
@@ -27,6 +29,9 @@ _UNDATED: dict[str, dict[str, None]] = {
 _WIDTH = 7.4
 _NAMES = 1.95
 """Inches: the width of a picture, and of the labels at the right."""
+
+_SCALE = 0.6
+"""Inches right of the scale of a heat map, for its numbers and its label."""
 
 _APART = 0.155
 """Inches between the middles of two labels of one row of text."""
@@ -46,6 +51,9 @@ _STRETCH = 4.0
 
 _LETTER, _LONGEST_LEFT = 0.073, 34
 """The width of a character of a label at the left, in inches, and the largest number of characters."""
+
+_DIGIT, _LONGEST_BELOW = 0.08, 20
+"""The width of a character of a label below the axes, in inches, and the largest number of characters."""
 
 _SMALL = 8.5
 """The font size of labels, in points."""
@@ -133,31 +141,62 @@ def _figure(chart: Chart) -> Any:
     raised = any(panel.labels == "above" for panel in chart.panels)
     under_title = 0.36 + 0.19 * title.count("\n")
     top = under_title + 0.26 + 0.14 * source.count("\n") + (0.22 if raised else 0)
-    height = top + 0.5 + rows * max(3.1 if rows == 1 else 2.35, *map(_needed, chart.panels))
+    right = _NAMES if any(panel.labels == "right" for panel in chart.panels) else 0.2
+    right = max(right, _SCALE) if any(panel.heat for panel in chart.panels) else right
+    left = max(0.85, 0.2 + _LETTER * max(map(len, _left_names(chart)), default=0))
+    below = _below(chart, _WIDTH - left - right)
+    bottom = 0.5 + (_DIGIT * max(map(len, below.names)) if below.upwards else 0.0)
+    height = top + bottom + rows * max(3.1 if rows == 1 else 2.35, *map(_needed, chart.panels))
     figure = Figure(figsize=(_WIDTH, height))
     FigureCanvasAgg(figure)
-    right = _NAMES if any(panel.labels == "right" for panel in chart.panels) else 0.2
-    left = max(0.85, 0.2 + _LETTER * max(map(len, _left_names(chart)), default=0))
     figure.subplots_adjust(
         left=left / _WIDTH,
         right=1 - right / _WIDTH,
-        bottom=0.5 / height,
+        bottom=bottom / height,
         top=1 - (top + (0.2 if chart.panels[0].title else 0)) / height,
         wspace=0.12,
-        hspace=0.32,
+        hspace=0.55 if raised and rows > 1 else 0.32,
     )
-    grid = figure.subplots(rows, chart.columns, sharey=not chart.whole, squeeze=False)
+    sharing: Any = "row" if any(panel.scales for panel in chart.panels) else not chart.whole
+    grid = figure.subplots(rows, chart.columns, sharey=sharing, squeeze=False)
     figure.text(0.1 / _WIDTH, 1 - 0.1 / height, title, va="top", fontsize=10, fontweight="bold")
     figure.text(0.1 / _WIDTH, 1 - under_title / height, source, va="top", fontsize=8, color="#555555")
     figure.supxlabel(chart.x, fontsize=9, y=0.08 / height, x=(left + _WIDTH - right) / 2 / _WIDTH)
-    figure.supylabel(chart.y, fontsize=9, x=0.08 / _WIDTH, y=(0.5 + height - top) / 2 / height)
+    figure.supylabel(chart.y, fontsize=9, x=0.08 / _WIDTH, y=(bottom + height - top) / 2 / height)
     for index, panel in enumerate(chart.panels):
-        _panel(grid[index // chart.columns][index % chart.columns], chart, panel)
+        axes = grid[index // chart.columns][index % chart.columns]
+        _panel(axes, chart, panel)
+        if chart.across:
+            places = range(0, len(chart.across), below.step)
+            axes.set_xticks(places, [below.names[place] for place in places], rotation=90 if below.upwards else 0)
+            axes.set_xlim(-0.5, len(chart.across) - 0.5)
     return figure
 
 
 def _left_names(chart: Chart) -> list[str]:
-    return [textwrap.shorten(name, _LONGEST_LEFT, placeholder=" …") for name in chart.names]
+    return [_shortened(name, _LONGEST_LEFT) for name in chart.names]
+
+
+def _shortened(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 2]} …"
+
+
+@dataclass(frozen=True)
+class _Below:
+    """Labels below the axes: whether they are written upwards, and how many places on the next one is that is shown."""
+
+    names: list[str]
+    upwards: bool
+    step: int
+
+
+def _below(chart: Chart, width: float) -> _Below:
+    """Return the labels below axes of this width: side by side, or upwards if they all fit then and not otherwise."""
+    names = [_shortened(name, _LONGEST_BELOW) for name in chart.across]
+    columns = width / max(chart.columns, 1) / max(len(names), 1)
+    needed = 0.1 + _DIGIT * max(map(len, names), default=0)
+    upwards = columns < needed and columns >= _APART
+    return _Below(names, upwards, 1 if upwards else max(1, math.ceil(needed / columns)))
 
 
 def _needed(panel: Panel) -> float:
@@ -173,30 +212,34 @@ def _rows(text: str, width: int) -> str:
 
 
 def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
-    for scale in chart.log:
+    scales = chart.scales(panel)
+    for scale in scales.log:
         (axes.set_xscale if scale == "x" else axes.set_yscale)("log")
     axes.set_title(panel.title, fontsize=9, loc="left", pad=4 if panel.labels != "above" else 26)
-    axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    if chart.span:
-        axes.set_xlim(chart.span)
+    if panel.heat is None:
+        axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
+    else:
+        _heat(axes, panel.heat)
+    if scales.span:
+        axes.set_xlim(scales.span)
     for line in panel.lines:
         _line(axes, line)
-    if chart.limits:
-        axes.set_ylim(chart.limits)
-    _ticks(axes, chart)
+    if scales.limits:
+        axes.set_ylim(scales.limits)
+    _ticks(axes, chart, scales)
     if panel.labels == "right":
         _name_right(axes, panel)
     elif panel.labels == "above":
         _name_above(axes, panel)
 
 
-def _ticks(axes: Any, chart: Chart) -> None:
+def _ticks(axes: Any, chart: Chart, scales: Scales) -> None:
     """Set the ticks of the axes: the given ones, ticks that suit the range, or names."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-    if chart.ticks:
-        axes.set_xticks(chart.ticks)
+    if scales.ticks:
+        axes.set_xticks(scales.ticks)
     if chart.whole:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
@@ -205,9 +248,9 @@ def _ticks(axes: Any, chart: Chart) -> None:
         axes.set_yticks(range(len(chart.names)), _left_names(chart))
         axes.set_ylim(len(chart.names) - 0.5, -0.5)
     for axis, scale in ((axes.xaxis, "x"), (axes.yaxis, "y")):
-        if scale in chart.log or (scale == "x" and chart.ticks):
+        if scale in scales.log or (scale == "x" and scales.ticks):
             axis.set_minor_locator(NullLocator())
-            if not (scale == "x" and chart.ticks):
+            if not (scale == "x" and scales.ticks):
                 _mark(axis)
             axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
 
@@ -236,10 +279,28 @@ def _tick(value: float) -> str:
     return ("" if first == "1" else f"{first}·") + "10" + str(int(power)).translate(_RAISED)
 
 
+def _heat(axes: Any, heat: HeatMap) -> None:
+    """Draw numbers as colours, with their scale at the right."""
+    from matplotlib.ticker import FuncFormatter
+
+    numbers = [[math.nan if number is None else number for number in row] for row in heat.rows]
+    axes.set_facecolor(NO_NUMBER)
+    across, down = (
+        [place - 0.5 for place in range(count + 1)] for count in (max(map(len, numbers), default=0), len(numbers))
+    )
+    drawn = axes.pcolormesh(across, down, numbers, cmap=SEQUENCE, edgecolors="white", linewidth=0.5)
+    scale = axes.figure.colorbar(drawn, ax=axes, pad=0.02, fraction=0.05, label=heat.label)
+    scale.outline.set_visible(False)
+    scale.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+
+
 def _line(axes: Any, line: Line) -> None:
     if not line.points:
         return
     xs, ys = zip(*line.points, strict=True)
+    if line.intervals:
+        low, high = zip(*line.intervals, strict=True)
+        axes.vlines(xs, low, high, color=line.colour, linewidth=1.0)
     if line.style == "o":
         axes.plot(xs, ys, "o", markersize=3.2, color=line.colour)
     elif line.style == "ring":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bayesdp.models.diagnosis import Verdict
 
-__all__ = ["COLOURS", "PALETTE", "PLAIN", "colour_of", "verdict_colour"]
+__all__ = ["COLOURS", "NO_NUMBER", "PALETTE", "PLAIN", "SEQUENCE", "colour_of", "verdict_colour"]
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 _BLACK, _GREY, _BROWN = "#000000", "#767676", "#7F4F24"
@@ -16,6 +16,12 @@ PALETTE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY)
 
 PLAIN = "plain-dp"
 """The name of ordinary differential privacy, which ignores correlations."""
+
+SEQUENCE = "cividis"
+"""Matplotlib's colours for numbers, which people with any kind of colour vision see in the same order."""
+
+NO_NUMBER = "#DDDDDD"
+"""The colour of a cell without a number."""
 
 COLOURS: Mapping[str, str] = {
     PLAIN: _GREY,
@@ -34,6 +40,8 @@ COLOURS: Mapping[str, str] = {
     "odds-tree": _PURPLE,
     "odds-network": _VERMILLION,
     "odds-elimination": _GREEN,
+    "odds-series": _BLUE,
+    "odds-ising": _ORANGE,
     "any-of": _ORANGE,
     "chakrabarti-2022": _ORANGE,
     "randomized-response": _SKY,

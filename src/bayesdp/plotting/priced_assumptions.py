@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.charts import NOT_PRIVATE, Chart, Line, Panel, line, titled, told_apart
+from bayesdp.plotting.charts import NOT_PRIVATE, Chart, Line, Panel, distinguished, line, titled
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
 
@@ -31,7 +31,7 @@ def advice_chart(advice: Advice) -> Chart:
     """
     assumptions = [assumption for assumption in advice.priced_assumptions if assumption.alpha is not None]
     drawn = [_drawn(advice, assumption, place) for place, assumption in enumerate(assumptions)]
-    lines = [*told_apart([span for span, _ in drawn], "xy"), *(end for _, end in drawn)]
+    lines = [*distinguished([span for span, _ in drawn], "xy"), *(end for _, end in drawn)]
     errors = [assumption.alpha for assumption in assumptions if assumption.alpha is not None]
     if errors:
         ends = (min(errors) / _MARGIN, max(errors) * _MARGIN)

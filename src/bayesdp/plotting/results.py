@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bayesdp._support.progress import tracked
 from bayesdp.errors import DoesNotApplyError, NoTheoremAppliesError, QueryError, TooLargeError
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, Style, caption, line, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, Style, caption, distinguished, line
 from bayesdp.plotting.drawing import check_place, save
 from bayesdp.plotting.palette import COLOURS, PLAIN
 from bayesdp.rounding import shown_above, shown_below
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bayesdp.theorems.leakage import Leakage
 
 __all__ = [
+    "AROUND",
+    "CHOSEN",
     "EPSILONS",
     "calibration_chart",
     "comparison_chart",
@@ -41,10 +43,11 @@ EPSILONS = (0.1, 0.25, 0.5, *range(1, 21))
 _PROMISE = "promised leakage ε"
 _PLAIN_TAU = "ordinary differential privacy τ of the release"
 
-_AROUND = tuple(10 ** (power / 6) for power in range(-6, 7))
+AROUND = tuple(10 ** (power / 6) for power in range(-6, 7))
 """The factors by which a picture extends below and above the given value."""
 
-_CHOSEN = "#000000"
+CHOSEN = "#000000"
+"""The colour of the ring at what was asked for or chosen."""
 
 
 def plot_tradeoff(
@@ -102,7 +105,7 @@ def comparison_chart(comparison: Comparison, title: str | None = None) -> Chart:
         )
         for name, points in drawn.items()
     ]
-    lines = [part for curve in told_apart(curves_drawn, "xy") for part in _with_markers(curve)]
+    lines = [part for curve in distinguished(curves_drawn, "xy") for part in _with_markers(curve)]
     model = comparison.model
     return Chart(
         "comparison",
@@ -150,14 +153,14 @@ def calibration_chart(calibration: Calibration) -> Chart:
     spent = calibration.leakage.spend[:-1]
     allowed = {option.theorem: option.tau for option in calibration.options if option.tau is not None}
     drawn = []
-    for name, tau in tracked(allowed.items(), len(allowed), "asking every theorem"):
-        taus = [tau * factor for factor in _AROUND]
+    for name, tau in tracked(allowed.items(), len(allowed), "evaluating every theorem"):
+        taus = [tau * factor for factor in AROUND]
         epsilons = [_proven(model, name, (*spent, Release(query, more))) for more in taus]
         points = tuple(
             (epsilon, _off_by(calibration, more)) for more, epsilon in zip(taus, epsilons, strict=True) if epsilon
         )
         drawn.append(line(name, points, name))
-    claimed = (calibration.epsilon * factor for factor in _AROUND)
+    claimed = (calibration.epsilon * factor for factor in AROUND)
     plain = tuple((epsilon, _off_by(calibration, epsilon)) for epsilon in claimed)
     alpha = calibration.accuracy(calibration.beta)
     return Chart(
@@ -168,9 +171,9 @@ def calibration_chart(calibration: Calibration) -> Chart:
         (
             Panel(
                 (
-                    *told_apart([curve for curve in drawn if curve.points], "xy"),
+                    *distinguished([curve for curve in drawn if curve.points], "xy"),
                     line(PLAIN, plain, "plain DP,\nunprotected"),
-                    Line("chosen", ((calibration.epsilon, alpha),), _CHOSEN, "ring"),
+                    Line("chosen", ((calibration.epsilon, alpha),), CHOSEN, "ring"),
                 )
             ),
         ),
@@ -200,16 +203,16 @@ def plot_leakage(leakage: Leakage, path: str | Path) -> Path:
     return save(theorems_chart(leakage), path)
 
 
-def theorems_chart(asked: Leakage) -> Chart:
+def theorems_chart(leaked: Leakage) -> Chart:
     """Return ε over τ for every theorem that applies, beside plain DP's claim, with a ring at the given τ.
 
     With several releases, all τ's are scaled by the same factors.
     """
-    spends = [tuple(Release(release.query, release.tau * factor) for release in asked.spend) for factor in _AROUND]
-    curves: dict[str, list[tuple[float, float]]] = {row.theorem: [] for row in asked.assessments if row.applies}
-    for spend in tracked(spends, len(spends), "asking every theorem"):
+    spends = [tuple(Release(release.query, release.tau * factor) for release in leaked.spend) for factor in AROUND]
+    curves: dict[str, list[tuple[float, float]]] = {row.theorem: [] for row in leaked.assessments if row.applies}
+    for spend in tracked(spends, len(spends), "evaluating every theorem"):
         try:
-            replies = report(asked.model, spend, adversary=asked.adversary).assessments
+            replies = report(leaked.model, spend, adversary=leaked.adversary).assessments
         except (NoTheoremAppliesError, TooLargeError):
             continue
         for reply in replies:
@@ -217,22 +220,22 @@ def theorems_chart(asked: Leakage) -> Chart:
                 curves[reply.theorem].append((total_tau(spend), reply.epsilon))
     drawn = [line(name, tuple(points), name) for name, points in curves.items() if points]
     taus = tuple((total_tau(spend), total_tau(spend)) for spend in spends)
-    ring = ((asked.tau, asked.epsilon),) if asked.epsilon else ()
-    queries = "; ".join(release.query.description for release in asked.spend)
+    ring = ((leaked.tau, leaked.epsilon),) if leaked.epsilon else ()
+    queries = "; ".join(release.query.description for release in leaked.spend)
     return Chart(
         "leakage",
-        f"What a τ-DP release of {queries} leaks: {caption(asked.model)}",
+        f"What a τ-DP release of {queries} leaks: {caption(leaked.model)}",
         _PLAIN_TAU,
         "proven leakage ε",
         (
             Panel(
                 (
-                    *told_apart([*drawn, line(PLAIN, taus, "plain DP promises this,\nunprotected")], "xy"),
-                    Line("asked", ring, _CHOSEN, "ring"),
+                    *distinguished([*drawn, line(PLAIN, taus, "plain DP promises this,\nunprotected")], "xy"),
+                    Line("asked", ring, CHOSEN, "ring"),
                 )
             ),
         ),
-        source=f"Ring: tau = {shown_below(asked.tau, 4)} leaks at most ε = {shown_above(asked.epsilon, 4)} "
-        f"({asked.theorem}). Assumed: {asked.assumption}",
+        source=f"Ring: tau = {shown_below(leaked.tau, 4)} leaks at most ε = {shown_above(leaked.epsilon, 4)} "
+        f"({leaked.theorem}). Assumed: {leaked.assumption}",
         log="xy",
     )

@@ -26,7 +26,7 @@ class AnyMechanism(Query):
     or count it as a release that costs τ for each correlated record. Its noise and accuracy are unknown here.
 
     >>> from bayesdp import ArbitraryGroups, leakage
-    >>> leakage(ArbitraryGroups(3), AnyMechanism(), tau=0.5).epsilon
+    >>> leakage(ArbitraryGroups(3), AnyMechanism(), tau=0.5, neighbours="replace").epsilon
     1.5
     """
 
@@ -45,8 +45,8 @@ class AnyMechanism(Query):
 
     @property
     def description(self) -> str:
-        asked = "anything at all" if self.what is None else self.what
-        return asked if self.column is None else f"{asked} ({self.column})"
+        what = "anything at all" if self.what is None else self.what
+        return what if self.column is None else f"{what} ({self.column})"
 
     @property
     def sensitivity(self) -> float:

@@ -93,7 +93,7 @@ class Clipped(Query):
         low, high = validation.number("bounds[0]", low, QueryError), validation.number("bounds[1]", high, QueryError)
         if low >= high:
             raise QueryError(
-                name_of("bounds") + f" must be in order, low < high, not ({', '.join(_told_apart(low, high))})"
+                name_of("bounds") + f" must be in order, low < high, not ({', '.join(_distinct_texts(low, high))})"
             )
         object.__setattr__(self, "bounds", (low, high))
         if self.step is not None:
@@ -102,7 +102,7 @@ class Clipped(Query):
                 raise QueryError(f"a step of {step:g} does not fit values between {low:g} and {high:g}")
             steps = (high - low) / step
             if not self.privately_filtered and not (steps.is_integer() and 1 <= steps <= MOST_STEPS):
-                ends = ", ".join(_told_apart(low, high))
+                ends = ", ".join(_distinct_texts(low, high))
                 raise QueryError(
                     name_of("bounds")
                     + f" must be a whole number of steps apart, at most 2^60, but ({ends}) are {steps:g}"
@@ -237,13 +237,13 @@ class Clipped(Query):
     def description(self) -> str:
         assert self.bounds is not None
         name = self.column or "the values"
-        return self._about(f"the {self.kind} of {name}, clipped to {'–'.join(_told_apart(*self.bounds))}")
+        return self._about(f"the {self.kind} of {name}, clipped to {'–'.join(_distinct_texts(*self.bounds))}")
 
 
-def _told_apart(low: float, high: float) -> tuple[str, str]:
+def _distinct_texts(low: float, high: float) -> tuple[str, str]:
     """Return two numbers as texts, rounded to 15 digits unless they would look the same.
 
-    >>> _told_apart(0.0, 0.1 + 0.2), _told_apart(1e16, 1e16 + 2)
+    >>> _distinct_texts(0.0, 0.1 + 0.2), _distinct_texts(1e16, 1e16 + 2)
     (('0', '0.3'), ('1e+16', '1.0000000000000002e+16'))
     """
     short = f"{low:.15g}", f"{high:.15g}"

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document
 from bayesdp._support.lazy import warn_renamed
-from bayesdp._support.messages import in_python, name_of, param
+from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import QueryError
+from bayesdp.queries import windows
 from bayesdp.queries.ledger_key import LedgerKey
 from bayesdp.rounding import float_above
 
@@ -40,9 +41,10 @@ class Query(Document):
     where:         a filter expression; None selects every record.
     public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
                    filter is private: it may depend on the value that is protected.
-    by:            a public column that is the same for all records of a chain or group: one answer for each of its
-                   values in `by_cells`. Each answer costs only its part of the table (docs/releases.md).
-    by_cells:      the values of that column, from a public list; a single value selects that part only.
+    by:            public columns, or clocks of the order ("hour", "weekday", "date", "week", "month"): one answer for
+                   each of their values. Each answer costs only the records that it reads (docs/releases.md).
+    by_cells:      the values of the column, from a public list; of several columns by name. A clock has all of its own.
+    since, until:  only the records with `since ≤ order < until`, of the first column that orders records.
 
     A class that defines `kind` is registered under it, and JSON and the command line accept it. A query computes either
     counts (`cells_asked`, see `Counting`) or one sum of clipped values (`clipped`, see `Clipped`). Noise is added to
@@ -52,8 +54,10 @@ class Query(Document):
     column: str | None = None
     where: str | None = field(default=None, kw_only=True)
     public_filter: bool = field(default=False, kw_only=True)
-    by: str | None = field(default=None, kw_only=True)
-    by_cells: Values | None = field(default=None, kw_only=True)
+    by: str | Sequence[str] | None = field(default=None, kw_only=True)
+    by_cells: Values | Mapping[str, Values] | None = field(default=None, kw_only=True)
+    since: Scalar | None = field(default=None, kw_only=True)
+    until: Scalar | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str]
 
@@ -109,20 +113,23 @@ class Query(Document):
                 + param("where")
                 + " or leave it out"
             )
-        if (self.by is None) != (self.by_cells is None):
+        self._take_windows()
+
+    def _take_windows(self) -> None:
+        """Check the columns, values and ends that divide the records."""
+        if self.by is None and self.by_cells is not None:
             raise QueryError(
-                param("by")
+                windows.BY
                 + " names a public column and "
                 + param("by_cells")
                 + " its values, from a public list; give both or neither"
-                + in_python(', such as by="district", by_cells=["A", "B"]')
             )
         if self.by is not None:
-            validation.text("by", self.by, QueryError)
-            cells = validation.distinct("by_cells", self.by_cells, QueryError)
-            if not cells:
-                raise QueryError(name_of("by_cells") + " is empty; name at least one value of the column")
-            object.__setattr__(self, "by_cells", cells)
+            by = windows.by_of(self.by)
+            object.__setattr__(self, "by", by)
+            object.__setattr__(self, "by_cells", windows.cells_of(by, self.by_cells))
+        for name in ("since", "until"):
+            object.__setattr__(self, name, windows.end_of(name, getattr(self, name)))
 
     # The question
 
@@ -139,11 +146,14 @@ class Query(Document):
     def to_dict(self) -> dict[str, Any]:
         """Return the query as a JSON object: its kind, and every field that was given."""
         given = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {"query": self.kind} | {
+        entries = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in given.items()
             if value is not None and (name != "public_filter" or value)
         }
+        if self.by_cells is not None and self.part_column is None:
+            entries["by_cells"] = {name: list(cells) for name, cells in self.listed.items()}
+        return {"query": self.kind} | entries
 
     def identity(self) -> dict[str, Any]:
         """Return the entries of `to_dict` in a normal form, which is the same for equivalent queries."""
@@ -160,22 +170,63 @@ class Query(Document):
     def _about(self, name: str) -> str:
         """Return a description with the part and the filter, and whether the filter was asserted to be public."""
         if self.by is not None:
-            cells = tuple(self.by_cells or ())
-            name = f"{name} for {self.by} = {brief(cells[0])}" if len(cells) == 1 else f"{name} by {self.by}"
+            one = all(len(self.listed.get(column, ())) == 1 for column in self.by_columns)
+            cells = ", ".join(f"{column} = {brief(self.listed[column][0])}" for column in self.by_columns if one)
+            name = f"{name} for {cells}" if one else f"{name} by {', '.join(self.by_columns)}"
+        for word, end in (("since", self.since), ("until", self.until)):
+            name = name if end is None else f"{name} {word} {end}"
         asserted = " (filter asserted public)" if self.public_filter else ""
         return f"{name} where {self.where}{asserted}" if self.where else name
 
     # Which parts of the table it is about
 
     @cached_property
+    def by_columns(self) -> tuple[str, ...]:
+        """The columns and clocks in `by`."""
+        return () if self.by is None else (self.by,) if isinstance(self.by, str) else tuple(self.by)
+
+    @cached_property
+    def listed(self) -> Mapping[str, tuple[Scalar, ...]]:
+        """The values in `by_cells`, by column; a clock without values is not in it."""
+        cells: Any = self.by_cells or ()
+        return dict(cells) if self.part_column is None else {self.part_column: tuple(cells)}
+
+    @cached_property
+    def part_column(self) -> str | None:
+        """The one column in `by` whose values are in a list: only such a column can divide a table into parts.
+
+        A session writes windows, which may cut chains and groups, with the values of each column by its name.
+
+        >>> from bayesdp.queries import Count
+        >>> Count(equals=1, by="district", by_cells=["A"]).part_column
+        'district'
+        >>> Count(equals=1, by="hour", by_cells={"hour": [7]}).part_column is None
+        True
+        """
+        unnamed = self.by_cells is not None and not any(isinstance(cell, tuple) for cell in self.by_cells)
+        return self.by if isinstance(self.by, str) and unnamed else None
+
+    @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The values in `by_cells` as texts, as a ledger stores them; empty without `by`.
+        """The values of `part_column` as texts, as a ledger stores them; empty without one.
 
         >>> from bayesdp.queries import Count
         >>> Count(equals=1, by="district", by_cells=[7.0, "north"]).parts
         ('7', 'north')
         """
-        return tuple(str(plain_number(cell)) for cell in self.by_cells or ())
+        return tuple(str(plain_number(cell)) for cell in self.by_cells or ()) if self.part_column else ()
+
+    @property
+    def undivided(self) -> Self:
+        """The query about the whole table, without parts and windows."""
+        whole: dict[str, Any] = dict.fromkeys(("by", "by_cells", "since", "until"))
+        return replace(self, **whole) if self.by is not None or self.in_windows else self
+
+    @property
+    def in_windows(self) -> bool:
+        """Whether it is about windows of the table, which may cut chains and groups, and not about parts."""
+        divided = self.by is not None and self.part_column is None
+        return divided or self.since is not None or self.until is not None
 
     # What is computed, in whole numbers
 
@@ -313,7 +364,7 @@ class Query(Document):
         >>> Count("steps", equals=1).ledger_key() == Count("steps", equals=2).ledger_key()
         True
         """
-        return LedgerKey(self.column, by=self.by, parts=self.parts)
+        return LedgerKey(self.column, by=self.part_column, parts=self.parts)
 
     def standing(self) -> LedgerKey:
         """Return what `ledger_key` returns: its former name."""
@@ -326,8 +377,8 @@ def query_from_dict(document: object) -> Query:
 
     Raises QueryError for an unknown kind or entry, a missing entry, and everything that the query refuses.
 
-    >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
-    Sum(column='height', where=None, public_filter=False, by=None, by_cells=None, bounds=(0.0, 100.0), step=None)
+    >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]}).description
+    'the sum of height, clipped to 0–100'
     """
     if not isinstance(document, Mapping):
         raise QueryError(f"a query must be a JSON object, not {brief(document)}")

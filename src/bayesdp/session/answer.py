@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from operator import attrgetter
@@ -38,8 +39,8 @@ _ASSUMED_THEN = ", by what was assumed before the model was learnt"
 class Promise:
     """What is proven about a release, and under which assumption; answers released together share it.
 
-    `Answer` says what its entries are. Those that are not compared belong to the account of one moment: an answer that
-    is given again states them anew.
+    `Answer` describes the fields. Equality ignores those that belong to the account at one moment: an answer that is
+    given again states them anew.
     """
 
     theorem: str = field(compare=False)
@@ -96,7 +97,7 @@ class Promise:
 
     @property
     def fitted(self) -> str | None:
-        """That the guarantee does not cover a fit that was no release, as a sentence; None if there was none."""
+        """The sentence that the guarantee does not cover a fit outside of releases; None if there was no such fit."""
         return _FITTED if ESTIMATED in self.notes else None
 
     @property
@@ -106,13 +107,13 @@ class Promise:
 
     @property
     def verdict(self) -> str:
-        """What a table said about the model, in a few words; with the reason, if that had to be accepted."""
+        """The verdict of a table on the model, in a few words; with the reason for accepting it, if one was needed."""
         verdict = "never diagnosed on a table" if self.diagnosis is None else str(self.diagnosis["verdict"])
         return verdict if self.accepted is None else f"{verdict} by the data; released anyway because: {self.accepted}"
 
     @property
     def tested(self) -> str:
-        """What a table said about the model, and which table, as a sentence without its full stop."""
+        """The verdict on the model and the table it comes from, as a sentence without its full stop."""
         if self.diagnosis is None:
             tested = "This model was never diagnosed on a table"
         else:
@@ -172,7 +173,7 @@ class Posting:
             raise InvalidInputError(name_of("reused") + f" must be true or false, not {brief(self.reused)}")
 
     def _check_promise(self) -> None:
-        """Check what only accounts that promise (ε, δ) have: all of it, or nothing."""
+        """Check that the fields of accounts that promise (ε, δ) are all given, or none of them."""
         promise = {"rho": self.rho, "epsilon_promised": self.epsilon_promised}
         if self.delta is None:
             if _given(promise) or self.further_answers is not None:
@@ -204,7 +205,7 @@ class Posting:
 
 
 class _Entries:
-    """What can be read from an answer although one of its parts has it: `answer.tau` is `answer.posting.tau`."""
+    """The fields of the parts of an answer, read from the answer itself: `answer.tau` is `answer.posting.tau`."""
 
     value: Value
     query: Query
@@ -262,6 +263,7 @@ class _Entries:
     further_answers: int | None
     promised: float
     noise_kind: str | None
+    noises: Sequence[tuple[float, float, int]] | None
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ class Answer(_Entries, Displayed, Document):
     """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
     It has three parts: `measurement`, the noisy number; `promise`, what is proven, and under which assumption;
-    `posting`, what it cost and which entry of the ledger records it. Their entries can be read from the answer itself,
+    `posting`, what it cost and which entry of the ledger records it. Their fields can be read from the answer itself,
     and its JSON is flat.
 
     value:           the answer with its noise, as it came out: never rounded, clamped or made consistent. `rounded` is
@@ -287,7 +289,7 @@ class Answer(_Entries, Displayed, Document):
     entry, head:     the ledger's entry that charged it, and the hash of the ledger up to there.
     beta:            accuracies and intervals are stated for this probability of being wrong, unless another is asked.
     reused:          it was released before, and given again at no cost.
-    diagnosis:       what a table said about the model: "verdict", "date", "table", "rows" and "findings", each of them
+    diagnosis:       what a table shows about the model: "verdict", "date", "table", "rows" and "findings", each of them
                      with "name" and "verdict"; None if the model was never diagnosed.
     accepted:        why it was released although the diagnosis says that the model is violated.
     by, version, ledger: who is responsible, the version of this library, and where the ledger is, without a password.
@@ -299,6 +301,8 @@ class Answer(_Entries, Displayed, Document):
     delta:           the δ of an account that promises (ε, δ); None if it promises ε alone, and then so are these:
     epsilon_promised: its ε, which was fixed with δ. `epsilon_total` is the ε used so far at this δ.
     rho, noise_kind: what the release takes of the account's limit, and "laplace" or "gaussian".
+    noises:          of a running total, the noises that it is a sum of: their scale, how much they count, and how many
+                     there are; `noise` is then the standard deviation of the sum.
     further_answers: how many more answers of this size fitted into the account then, at least.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
@@ -349,7 +353,7 @@ class Answer(_Entries, Displayed, Document):
 
     @property
     def about(self) -> str:
-        """What was asked."""
+        """What the question was."""
         return self.query.description
 
     @property
@@ -363,7 +367,7 @@ class Answer(_Entries, Displayed, Document):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must stand beside the number, in sentences.
+        """The warnings that stand beside the number.
 
         Something was not checked, the number is drowned by noise, hardly protected, or the model is denied.
         """
@@ -507,14 +511,15 @@ class Answer(_Entries, Displayed, Document):
                 for name in _ENTRIES
                 if name
                 not in (
-                    *(*_SELECTED, *_OF_PROMISES, "consequences", "credibility", "unchecked"),
+                    *(*_SELECTED, *_OPTIONAL, "consequences", "credibility", "unchecked"),
                     "tau" if self.loss else "loss",
                 )
             }
             | ({"consequences": list(self.consequences)} if self.consequences else {})
             | ({} if self.credibility is None else {"credibility": self.credibility})
             | ({} if self.unchecked is None else {"unchecked": self.unchecked})
-            | _given({name: getattr(self, name) for name in _OF_PROMISES})
+            | _given({name: getattr(self, name) for name in _OPTIONAL if name != "noises"})
+            | ({} if self.noises is None else {"noises": [*map(list, self.noises)]})
             | ({} if self.ends is None else {"ends": [*map(list, self.ends)], "ends_beta": self.ends_beta})
             | {
                 "value": _listed(self.value),
@@ -543,10 +548,22 @@ class Answer(_Entries, Displayed, Document):
         entries = {name: value for name, value in read.items() if name in _ENTRIES}
         answer = cls.of(**{**entries, "query": query_from_dict(entries["query"])})
         derived = {name: value for name, value in answer.to_dict().items() if name not in {*_ENTRIES, "warnings"}}
-        wrong = sorted(name for name, value in derived.items() if read.get(name, value) != value)
+        wrong = sorted(name for name, value in derived.items() if not answer._agrees(read.get(name, value), value))
         if wrong:
             raise InvalidInputError(f"the answer's {', '.join(wrong)} cannot be right: the rest of it says otherwise")
         return answer
+
+    def _agrees(self, stated: Any, derived: Any) -> bool:
+        """Tell whether what a document states is what follows; the law of a sum of noises is computed to six digits."""
+        if self.noises is None or isinstance(derived, str):
+            return bool(stated == derived)
+        if isinstance(derived, list):
+            pairs = (
+                zip(stated, derived, strict=True) if isinstance(stated, list) and len(stated) == len(derived) else ()
+            )
+            return stated == derived or (bool(pairs) and all(self._agrees(one, other) for one, other in pairs))
+        numbers = isinstance(stated, int | float) and isinstance(derived, int | float)
+        return bool(stated == derived or (numbers and math.isclose(stated, derived, rel_tol=1e-6)))
 
     @classmethod
     def stored(cls, body: object) -> Answer:
@@ -610,13 +627,13 @@ _ENTRIES = {
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
         *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
         *("unchecked", "ends", "ends_beta"),
-        *("delta", "rho", "epsilon_promised", "further_answers", "noise_kind"),
+        *("delta", "rho", "epsilon_promised", "further_answers", "noise_kind", "noises"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""
 
-_OF_PROMISES = ("delta", "rho", "epsilon_promised", "further_answers", "noise_kind")
-"""Entries that only answers of accounts have which promise (ε, δ)."""
+_OPTIONAL = ("delta", "rho", "epsilon_promised", "further_answers", "noise_kind", "noises")
+"""Entries that only answers of accounts have which promise (ε, δ), and only running totals."""
 
 _SELECTED = ("ends", "ends_beta")
 """Entries that only selected answers have."""

@@ -20,17 +20,18 @@ from bayesdp.session.accounting import COST_ENTRIES
 from bayesdp.session.plan import Plan, TooFineError, charged_loss
 from bayesdp.session.prepared_query import PreparedQuery
 
-__all__ = ["Charged", "Decision", "Work", "carry_out"]
+__all__ = ["Charged", "Decision", "Result", "SingleAnswer", "Work", "carry_out"]
 
 
-class Outcome(Protocol):
-    """What comes out of a release: a document that the ledger keeps."""
+class Storable(Protocol):
+    """The result of a release: a document that the ledger stores."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the ledger keeps of it."""
+        """Return the document for the ledger."""
 
 
-Result = TypeVar("Result", bound=Outcome)
+Result = TypeVar("Result")
+Released = TypeVar("Released", bound=Storable)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Charged:
     cost:        what the ledger keeps of its cost: ε of the release, in all and remaining, and the theorem.
     """
 
-    asked: PreparedQuery
+    prepared: PreparedQuery
     loss: Loss
     entry: int
     head: str
@@ -60,7 +61,7 @@ class Decision:
     """A plan for one state of the account, and all that follows from it and must not fail after the charge.
 
     charges: what is to be charged, one for each fresh question of the plan.
-    said:    what kind of release it is decides what this is.
+    said:    what the kind of release adds, such as the promise of an answer.
     """
 
     plan: Plan
@@ -74,7 +75,7 @@ class Work(ABC, Generic[Result]):
     @property
     @abstractmethod
     def questions(self) -> tuple[str, ...]:
-        """The fingerprints under which its outcomes are found again."""
+        """The fingerprints that identify its outcomes in the ledger."""
 
     @abstractmethod
     def decided(self, state: State) -> Decision:
@@ -88,12 +89,34 @@ class Work(ABC, Generic[Result]):
         """Draw the noise of a charge, and return what comes out."""
 
     @abstractmethod
-    def stored(self, body: Mapping[str, Any]) -> Result:
+    def store(self, account: Account, charge: Charged, outcome: Result) -> Result:
+        """Store what was drawn for a charge; return it, or what another process stored first."""
+
+
+class SingleAnswer(Work[Released]):
+    """A release whose charge has one answer."""
+
+    @abstractmethod
+    def stored(self, body: Mapping[str, Any]) -> Released:
         """Return what another process has stored for the same charge."""
 
-    def body(self, outcome: Result) -> dict[str, Any]:
-        """Return what the ledger keeps of an outcome."""
+    def body(self, outcome: Released) -> dict[str, Any]:
+        """Return the document that the ledger stores of an outcome."""
         return outcome.to_dict()
+
+    def store(self, account: Account, charge: Charged, outcome: Released) -> Released:
+        """Store an outcome and return it; if another process was first, return what that stored instead."""
+        try:
+            account.answer(charge, self.body(outcome))
+        except AnsweredError:
+            body = account.answer_of(charge.entry)
+        else:
+            return outcome
+        if body is None:
+            raise LedgerError(
+                f"the answer of the charge {charge.entry} is stored, and cannot be found; verify the ledger"
+            )
+        return self.stored(body)
 
 
 def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str, Result]]:
@@ -110,17 +133,17 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
         )
         cost = {} if decision.plan.cost is None else decision.plan.cost.entries
         charged = tuple(
-            Charged(asked, decision.plan.loss, receipt.entry, receipt.head, cost)
-            for asked, receipt in zip(decision.plan.fresh, receipts, strict=True)
+            Charged(prepared, decision.plan.loss, receipt.entry, receipt.head, cost)
+            for prepared, receipt in zip(decision.plan.fresh, receipts, strict=True)
         )
     outcomes = {}
     for charge in (*_begun(decision.plan), *charged):
-        outcomes[charge.asked.question] = _first_stored(account, work, charge, work.drawn(decision, charge))
+        outcomes[charge.prepared.question] = work.store(account, charge, work.drawn(decision, charge))
     return decision, outcomes
 
 
 def _planned(account: Account, work: Work[Any]) -> Decision:
-    """Return what to charge, in the account as it was seen last if that serves: then the ledger is not asked.
+    """Return what to charge, from the last known state of the account if that is enough, without a query to the ledger.
 
     A refused release may be allowed by now, so it is decided again on the present account.
     """
@@ -134,20 +157,7 @@ def _planned(account: Account, work: Work[Any]) -> Decision:
 def _begun(plan: Plan) -> tuple[Charged, ...]:
     """Return the charges that have no answer yet."""
     return tuple(
-        Charged(asked, loss, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
-        for asked, pending in plan.begun
+        Charged(prepared, loss, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
+        for prepared, pending in plan.begun
         if (loss := charged_loss(pending)) is not None
     )
-
-
-def _first_stored(account: Account, work: Work[Result], charge: Charged, outcome: Result) -> Result:
-    """Store an outcome and return it; if another process was first, return what that stored instead."""
-    try:
-        account.answer(charge, work.body(outcome))
-    except AnsweredError:
-        body = account.answer_of(charge.entry)
-    else:
-        return outcome
-    if body is None:
-        raise LedgerError(f"the answer of the charge {charge.entry} is stored, and cannot be found; verify the ledger")
-    return work.stored(body)

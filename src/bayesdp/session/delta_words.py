@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import exp
 
 from bayesdp._support.words import counted
+from bayesdp.losses import Loss, PureLoss
 from bayesdp.rounding import shown_above, up
 
-__all__ = ["MEANING", "factor_and_delta", "guessed_right", "large_delta", "number_left"]
+__all__ = ["MEANING", "factor_and_delta", "guessed_right", "large_delta", "large_share", "number_left"]
 
 _LARGEST_LOG = 700.0
+_LARGE_SHARE = 0.5
 
 MEANING = (
     "δ is not the probability that the promise fails: rare answers may tell more than e^ε allows, and a release that "
@@ -51,6 +53,18 @@ def large_delta(delta: float | None, records: int) -> str | None:
         return None
     many = f"δ = {shown_above(delta)} is more than one in the {records:,} records"
     return f"{many}: publishing one of them outright would keep the promise."
+
+
+def large_share(share: float | None, loss: Loss) -> str | None:
+    """Return the warning that belongs to Laplace noise that takes most of an account's limit; None if it needs none.
+
+    >>> large_share(0.8, PureLoss(0.5))
+    'This Laplace noise takes 80 % of the limit of the account: if more answers follow, take a share of the limit.'
+    """
+    if share is None or share < _LARGE_SHARE or not isinstance(loss, PureLoss):
+        return None
+    much = "the whole limit" if share >= 1 else f"{shown_above(100 * share, 3)} % of the limit"
+    return f"This Laplace noise takes {much} of the account: if more answers follow, take a share of the limit."
 
 
 def number_left(further: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Errors as a session passes them on: without anything that was found in the records."""
+"""Errors that leave a session contain nothing that was found in the records."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 def discreetly(work: Callable[[], T], refused: Callable[[], object] = lambda: None) -> T:
-    """Return what `work` returns; raise its refusal, without what it found in the records.
+    """Return what `work` returns; raise its refusal without anything that it found in the records.
 
-    refused: called before a refusal because of the records is raised, to keep that it happened.
+    refused: called before a refusal because of the records is raised, to enter it in the ledger.
 
-    A RecordsError becomes a RefusedError, which always says the same. Python links an exception to the one that is
-    being handled when it is raised, and shows both. So everything is raised here after the handlers are left, and what
-    is passed on is cut off from the exceptions behind it.
+    A RecordsError becomes a RefusedError, whose message is always the same. Python links an exception to the one that
+    is being handled when it is raised, and shows both. So everything is raised here after the handlers are left, and
+    what is passed on is cut off from the exceptions behind it.
 
     >>> def work():
     ...     raise RecordsError("13 records have no value")

@@ -1,6 +1,6 @@
 """A noisy number: how far off it may be, and the number to publish.
 
-Only what was released, and what is public, is looked at: none of this costs any privacy.
+Everything here is computed from what was released or is public, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import noise_for
+from bayesdp.noise_sums import NoiseSum
 from bayesdp.queries import Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
 from bayesdp.theorems.leakage import BETA
@@ -28,12 +29,12 @@ __all__ = ["Measurement", "checked_value", "last_place", "shortened", "shortened
 Interval = tuple[float, float]
 
 _LOSSES: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
-"""What noise costs, by its kind; answers of accounts that promise ε alone name no kind, and have Laplace noise."""
+"""The loss of each kind of noise. Answers of accounts that promise ε alone state no kind: they have Laplace noise."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was asked, and the noisy number that answers it; `Answer` says what its entries are.
+    """A question and the noisy number that answers it; `Answer` describes the fields.
 
     >>> from bayesdp import Count
     >>> measured = Measurement(4248, Count("s", equals=1), records=15264, noise=100.0, unit=1.0, rounding=0.0)
@@ -51,19 +52,22 @@ class Measurement:
     ends: Sequence[Interval] | None = None
     ends_beta: float | None = None
     noise_kind: str | None = None
+    noises: Sequence[tuple[float, float, int]] | None = None
 
     def __post_init__(self) -> None:
         validation.every(
             (validation.positive, {"noise": self.noise, "unit": self.unit}),
             (validation.not_negative, {"rounding": self.rounding}),
-            (validation.natural, {"records": self.records}),
             (validation.probability, {"beta": self.beta}),
         )
+        validation.natural("records", self.records, least=0)  # a window may have none
         if self.noise_kind not in (None, *_LOSSES):
             raise InvalidInputError(
                 name_of("noise_kind") + f" must be laplace or gaussian, not {brief(self.noise_kind)}"
             )
         object.__setattr__(self, "value", checked_value(self.query, self.value))
+        if self.noises is not None:
+            object.__setattr__(self, "noises", _checked_noises(self.noises))
         if bool(self.query.thresholds) != (self.ends is not None and self.ends_beta is not None):
             raise InvalidInputError("a selected answer, and no other, has ends, and the probability that they miss")
         if self.ends is not None:
@@ -114,7 +118,7 @@ class Measurement:
         return numbers if isinstance(self.value, tuple) else numbers[0]
 
     def warnings(self, epsilon_total: float) -> tuple[str, ...]:
-        """Return what must stand beside the number, in sentences, when ε has leaked in all."""
+        """Return the warnings that stand beside the number, once ε has leaked in all."""
         return warnings_about(self._possible, self._printed_accuracy, epsilon_total)
 
     @property
@@ -162,7 +166,10 @@ class Measurement:
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        return noise_for(_LOSSES[self.noise_kind or "laplace"]).law_of(self.noise)
+        kind = noise_for(_LOSSES[self.noise_kind or "laplace"])
+        if self.noises is None:
+            return kind.law_of(self.noise)
+        return NoiseSum(tuple((kind.law_of(scale), factor, number) for scale, factor, number in self.noises))  # type: ignore[misc]
 
     def _beyond(self, units: Fraction) -> float:
         """Return the worth of this many units of noise, and the largest other error of the number."""
@@ -211,6 +218,26 @@ def checked_value(query: Query, value: object) -> Value:
     return counts if query.by_cell else counts[0]
 
 
+def _checked_noises(noises: object) -> tuple[tuple[float, float, int], ...]:
+    """Return the noises of a total: of each kind its scale, how much it counts, and how many there are."""
+    checked = []
+    for item in validation.items("noises", noises):
+        triple = tuple(validation.items("noises", item))
+        if len(triple) != 3:
+            raise InvalidInputError(name_of("noises") + " must have a scale, a factor and a number each")
+        scale, factor, number = triple
+        checked.append(
+            (
+                validation.positive("noises", scale),
+                validation.number("noises", factor),
+                validation.natural("noises", number),
+            )
+        )
+    if not any(factor for _, factor, _ in checked):
+        raise InvalidInputError(name_of("noises") + " must have at least one that counts")
+    return tuple(checked)
+
+
 def _checked_ends(ends: object, number: int) -> tuple[Interval, ...]:
     """Return the intervals of selected answers, each in order."""
     intervals = []
@@ -257,7 +284,7 @@ def shortened_accuracy(alpha: float, cells: Iterable[float], place: Fraction) ->
 
 
 def warnings_about(possible: tuple[Fraction, Fraction], alpha: float, epsilon_total: float) -> tuple[str, ...]:
-    """Return what must be said of an answer within a range that may be off by α, when ε has leaked in all.
+    """Return the warnings about an answer within a range that may be off by α, once ε has leaked in all.
 
     >>> from bayesdp import Count
     >>> warnings_about(Count("ill", equals=True).possible(100), alpha=300.0, epsilon_total=1.0)

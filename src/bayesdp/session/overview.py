@@ -1,4 +1,4 @@
-"""An overview of a ledger: of each data set its budget and how it changed, its releases, and its refusals."""
+"""An overview of a ledger: the budget of each data set and its changes, its releases, and its refusals."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ from bayesdp.losses import ConcentratedLoss, PureLoss
 from bayesdp.models import Model
 from bayesdp.models.learnt import Learnt
 from bayesdp.queries import LedgerKey, query_from_dict
+from bayesdp.queries.region import Region
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import remaining, spend_of
 from bayesdp.session.approximate_accounting import ApproximateAccountant, accountant_for
 from bayesdp.session.delta_words import MEANING, number_left
+from bayesdp.session.parts import Reading
 from bayesdp.session.plan import AnyAccountant
 from bayesdp.session.private_fit import first_fit
 from bayesdp.session.releases import release_stored
+from bayesdp.session.windows import largest_of_records
 
 __all__ = ["Overview", "overview", "overview_of"]
 
-_CHANGES = {"open": "opened with", "lower": "lowered to", "raise": "raised to"}
+_CHANGES = {"open": "opened with", "lower": "lowered to", "raise": "raised to", "grow": "the table grows from"}
 
 
 @dataclass(frozen=True)
 class Overview(Displayed, Document):
     """What `bayesdp budget show` prints.
 
-    datasets:    what is said of each.
-    accountants: who converts the releases of a data set into leakage.
+    datasets:    the entries of each.
+    accountants: they convert the releases of each data set into leakage.
     """
 
     datasets: Sequence[dict[str, Any]]
@@ -95,6 +98,8 @@ def _summary(
             "credibility": None,
             "model": None,
             "records": None,
+            "growing": None,
+            "releases_of_a_record": None,
         }
         return {"dataset": dataset, **account, "releases": [], "changes": [], **refused}
     state = ledger.state(dataset)
@@ -102,12 +107,15 @@ def _summary(
     answers = {entry.charge: entry.content() for entry in entries if entry.kind == "answer"}
     try:
         changes = [_change(entry.to_dict()) for entry in entries if entry.kind in _CHANGES]
-        opening = next(entry.content() for entry in entries if entry.kind == "open")
+        opening = ledger.opening(dataset)
+        assert opening is not None
         model, described = Model.from_dict(opening["model"]), opening["description"]
         credibility, records = described.get("credibility"), described.get("records")
         fit = first_fit(entry.content() for entry in reversed(entries) if entry.kind == "answer")
         model = model if fit is None else fit.model
-        releases = [_release(entry.to_dict(), answers.get(entry.number)) for entry in entries if entry.kind == "charge"]
+        charges = [entry for entry in entries if entry.kind == "charge"]
+        releases = [_release(entry.to_dict(), answers.get(entry.number)) for entry in charges]
+        met = _most_of_a_record([_reading(entry.content()) for entry in charges])
     except (InvalidInputError, LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
         raise LedgerError(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
@@ -116,7 +124,8 @@ def _summary(
     total = accountants[dataset].leaked(spent, state.budget)
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
-    account |= {"model": model.kind, "records": records}
+    account |= {"model": model.kind, "records": records, "growing": bool(described.get("growing"))}
+    account |= {"releases_of_a_record": met}
     if state.promise is not None:
         account |= {
             "delta": state.promise["delta"],
@@ -125,14 +134,33 @@ def _summary(
     return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}
 
 
+def _reading(charge: Mapping[str, Any]) -> Reading:
+    """Return what a charge reads."""
+    region = Region.from_dict(charge["region"]) if "region" in charge else None
+    return Reading(LedgerKey.from_dict(charge["query"]).query, region)
+
+
+def _most_of_a_record(readings: Sequence[Reading]) -> int:
+    """Return how many of these releases a record is in at most."""
+    divided = any(query.part_column is not None or region is not None for query, region in readings)
+    if not divided:
+        return len(readings)
+    return max(int(number) for *_, number in largest_of_records((), readings))
+
+
 def _change(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how an entry set the budget, and why."""
+    """Return how an entry set the budget, or let the table grow, and why."""
     body = entry["body"]
+    changed: dict[str, Any] = (
+        {"records": int(body["extents"][0]["records"])}
+        if entry["kind"] == "grow"
+        else {"budget": float(body["budget"])}
+    )
     return {
         "entry": entry["number"],
         "timestamp": entry["timestamp"],
         "change": entry["kind"],
-        "budget": float(body["budget"]),
+        **changed,
         "reason": body.get("separate_because" if entry["kind"] == "open" else "reason"),
     }
 
@@ -149,7 +177,7 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
         "epsilon_total": float(details["epsilon_total"]),
         "theorem": details["theorem"],
         "query": details["query"],
-        "description": _asked(details),
+        "description": _description(details),
         "value": None if answer is None else answer.get("value"),
         "answer": _answered(answer),
         "diagnosis": details.get("diagnosis", {}).get("verdict"),
@@ -159,7 +187,7 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
     }
 
 
-def _asked(details: Mapping[str, Any]) -> str:
+def _description(details: Mapping[str, Any]) -> str:
     randomized = details.get("randomized")
     if details.get("fit") is not None:
         return str(
@@ -182,8 +210,9 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
         refused += f", the last on {_moment(refusals[-1])}: {refusals[-1]['reason']}"
     if account["budget"] is None:
         return [lines(f"{name}: no account; {refused}")]
+    delta = "" if account.get("delta") is None else f" at δ = {shown_above(account['delta'])}"
     head = (
-        f"{name}: ε = {shown_above(account['epsilon_total'])} of {account['budget']:g} leaked, "
+        f"{name}: ε = {shown_above(account['epsilon_total'])} of {account['budget']:g} leaked{delta}, "
         f"{shown_remaining(account['epsilon_remaining'], account['budget'])} remaining; "
         f"{counted(len(account['releases']), 'release')}, {refused}"
     )
@@ -191,8 +220,13 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
         head += f"; for {shown_below(100 * account['credibility'])} % of the models that the data leave possible"
     public = f"Public columns: {', '.join(account['public'])}" if account["public"] else "No column is named as public."
     if account.get("delta") is not None:
-        public = f"Every ε is at δ = {shown_above(account['delta'])}. {_further(account)}{MEANING} {public}"
-    changes = lines(public, "The budget:", *map(_changed, account["changes"]))
+        public = f"{_further(account)}{MEANING} {public}"
+    changes = lines(
+        *_why(account),
+        public,
+        "The budget:",
+        *(_changed(change, account.get("delta")) for change in account["changes"]),
+    )
     if not account["releases"]:
         return [lines(head), changes]
     rows = [
@@ -207,6 +241,21 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
     return [lines(head), [releases, *notes], changes]
 
 
+def _why(account: Mapping[str, Any]) -> list[str]:
+    """Return why the account costs less than all of its releases together, in sentences."""
+    number, most = len(account["releases"]), account["releases_of_a_record"]
+    if number > 1 and most == 1:
+        met = f"No record is in more than one of these {number} releases: together they cost no more than the dearest."
+    elif most < number:
+        met = f"A record is in at most {most} of these {number} releases, and pays only for those."
+    else:
+        met = ""
+    grows = (
+        "The table grows: a row that is added later pays only for releases that read it." if account["growing"] else ""
+    )
+    return [sentence for sentence in (met, grows) if sentence]
+
+
 def _cost(release: Mapping[str, Any]) -> str:
     """Return the τ of a release, or its ρ if it has no τ."""
     return f"ρ = {shown_above(release['rho'])}" if release["tau"] is None else shown_below(release["tau"])
@@ -219,7 +268,7 @@ def _further_answers(accountant: AnyAccountant, state: State, entries: Sequence[
         return None
     loss = last["loss"]
     size = PureLoss(loss["tau"]) if "tau" in loss else ConcentratedLoss(loss["rho"], loss.get("delta", 0.0))
-    return accountant.further(spend_of(state), (LedgerKey.from_dict(last["query"]).query,), size, state.budget)
+    return accountant.further(spend_of(state), (_reading(last),), size, state.budget)
 
 
 def _further(account: Mapping[str, Any]) -> str:
@@ -227,8 +276,11 @@ def _further(account: Mapping[str, Any]) -> str:
     return number_left(account["further_answers"]) if account.get("further_answers") is not None else ""
 
 
-def _changed(change: Mapping[str, Any]) -> str:
-    line = f"  entry {change['entry']}, {_moment(change)}: {_CHANGES[change['change']]} {change['budget']:g}"
+def _changed(change: Mapping[str, Any], delta: float | None) -> str:
+    value = f"{change['records']:,} rows on" if change["change"] == "grow" else f"{change['budget']:g}"
+    line = f"  entry {change['entry']}, {_moment(change)}: {_CHANGES[change['change']]} {value}"
+    if delta is not None and change["change"] == "open":
+        line += f" at δ = {shown_above(delta)}"
     if change["reason"] is None:
         return line if change["change"] == "open" else f"{line}, no reason given"
     why = "apart from others because" if change["change"] == "open" else "because"
@@ -236,7 +288,7 @@ def _changed(change: Mapping[str, Any]) -> str:
 
 
 def _note(release: Mapping[str, Any]) -> str:
-    """Return what else is known of a release: the diagnosis of its model, why that was accepted, who answers for it."""
+    """Return the diagnosis of a release's model, why it was accepted, and who is responsible."""
     known = {
         "diagnosis of the model": release["diagnosis"],
         "accepted because": release["accepted"],

@@ -1,6 +1,6 @@
 """A page of facts, paragraphs and lists, written as Markdown, or as HTML that prints well and needs nothing else.
 
-Names, reasons and filters are other people's words: whatever they hold stays text, in both forms.
+Names, reasons and filters come from users: both forms escape them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ pre { padding: .6rem .8rem; background: #f5f5f5; white-space: pre-wrap; }
 
 @dataclass(frozen=True)
 class Code:
-    """A stretch of text that is code: a command, a filter, a fingerprint."""
+    """Text that is code: a command, a filter, a fingerprint."""
 
     text: str
 
 
 Text = str | tuple[str | Code, ...]
-"""One or several stretches of text. Nothing in them is markup."""
+"""One text, or several in a row. Nothing in them is markup."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ Block = Text | Listed | Verbatim
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says. Its texts may hold `Code`; nothing else in them is markup.
+    """The content of a page. Its texts may contain `Code`; nothing else in them is markup.
 
     warnings: sentences that stand out, before everything else.
     facts:    a table of names and texts.
-    sections: headings, each with what stands under it.
+    sections: headings, each with its paragraphs.
     """
 
     title: str
@@ -116,12 +116,12 @@ class Page:
 
 
 def markdown_opening(title: str) -> str:
-    """Return how a page of this title begins in Markdown."""
+    """Return the first line of a page with this title, in Markdown."""
     return f"# {title}\n"
 
 
 def html_opening(title: str) -> str:
-    """Return how a page of this title begins in HTML."""
+    """Return the first lines of a page with this title, in HTML."""
     return f"<!DOCTYPE html>\n<!-- {escape(title)} -->\n"
 
 
@@ -135,22 +135,22 @@ def _markdown_block(block: Block) -> str:
 
 
 def _markdown(text: Text) -> str:
-    """Return one line of Markdown that reads as the text; code stands between backticks.
+    """Return one line of Markdown that renders as the text; code is put between backticks.
 
     >>> print(_markdown(("1. a <b> is `c`: ", Code("d | `e`"))))
     1\\. a \\<b> is \\`c\\`: `` d | `e` ``
     """
-    stretches = [_fenced(each.text) if isinstance(each, Code) else plain(each) for each in _stretches(text)]
-    return beginning("".join(stretches).strip())
+    pieces = [_fenced(each.text) if isinstance(each, Code) else plain(each) for each in _pieces(text)]
+    return beginning("".join(pieces).strip())
 
 
 def _cell(text: Text) -> str:
-    """Return the text in Markdown for a cell of a table. Code is plain there: readers disagree about | in code."""
-    return "".join(plain(each.text if isinstance(each, Code) else each) for each in _stretches(text)).strip()
+    """Return the text in Markdown for a cell of a table. Code stays plain there: renderers disagree about | in code."""
+    return "".join(plain(each.text if isinstance(each, Code) else each) for each in _pieces(text)).strip()
 
 
 def _fenced(text: str) -> str:
-    """Return code between more backticks than it holds itself."""
+    """Return code between more backticks than it contains."""
     if not text.strip():
         return ""
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
@@ -158,8 +158,8 @@ def _fenced(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def _stretches(text: Text) -> Sequence[str | Code]:
-    """Return the stretches of a text without line breaks and control characters."""
+def _pieces(text: Text) -> Sequence[str | Code]:
+    """Return the pieces of a text without line breaks and control characters."""
     given = (text,) if isinstance(text, str) else text
     return [Code(_line(each.text)) if isinstance(each, Code) else _line(each) for each in given]
 
@@ -180,5 +180,5 @@ def _html_block(block: Block) -> str:
 
 def _html(text: Text) -> str:
     return "".join(
-        f"<code>{escape(each.text)}</code>" if isinstance(each, Code) else escape(each) for each in _stretches(text)
+        f"<code>{escape(each.text)}</code>" if isinstance(each, Code) else escape(each) for each in _pieces(text)
     ).strip()

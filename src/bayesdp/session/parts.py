@@ -1,7 +1,7 @@
-"""Which releases the records of each part of a table have met. Rules and proof: docs/theory/composition.md.
+"""Which releases touch each part of a table. Rules and proof: docs/theory/composition.md.
 
-Parts are told apart by public columns (`Query.by`), and are independent of one another. A release on one of them says
-nothing about the records of another, so what a table leaks is the most that any of its parts leaks.
+Public columns define the parts (`Query.by`), and the parts are independent of one another. A release on one of them
+reveals nothing about the records of another, so a table leaks as much as the part that leaks most.
 """
 
 from __future__ import annotations
@@ -12,41 +12,78 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from bayesdp._support.words import folded
 from bayesdp.losses import PureLoss
 from bayesdp.queries import Query
+from bayesdp.queries.region import Region
+from bayesdp.queries.region_totals import overlap
 from bayesdp.rounding import float_above
-from bayesdp.theorems.spend import Release, Spend, queries_of, spend_with
+from bayesdp.theorems.spend import Release, Spend, queries_of
 
-__all__ = ["Exposure", "everywhere", "exposures", "meet", "merged", "most_met", "part_by_part"]
+__all__ = [
+    "Exposure",
+    "Reading",
+    "Regions",
+    "cells_of_parts",
+    "everywhere",
+    "exposures",
+    "meet",
+    "merged",
+    "part_by_part",
+    "readings_of",
+]
+
+
+class Reading(NamedTuple):
+    """A query, and the records that it reads; None for all of them."""
+
+    query: Query
+    region: Region | None = None
+
+
+Regions = Sequence[Region | None]
+"""The records that each of several queries reads; empty if all of them read every record."""
+
+
+def readings_of(queries: Sequence[Query], regions: Regions) -> tuple[Reading, ...]:
+    """Return the keys of queries, each with the records that it reads."""
+    read = regions or (None,) * len(queries)
+    return tuple(Reading(query.ledger_key().query, region) for query, region in zip(queries, read, strict=True))
 
 
 def part_by_part(query: Query) -> tuple[Query, ...]:
-    """Return the question about each of its parts, one after the other; only itself if it is about the whole table.
+    """Return one question for each part; a question about the whole table is returned as it is.
 
     >>> from bayesdp import Count
     >>> [each.description for each in part_by_part(Count("on", equals=1, by="district", by_cells=["A", "B"]))]
     ["the number of records with on = 1 for district = 'A'", "the number of records with on = 1 for district = 'B'"]
     """
-    return (query,) if query.by is None else tuple(replace(query, by_cells=(cell,)) for cell in query.by_cells or ())
+    if query.part_column is None:
+        return (query,)
+    return tuple(replace(query, by_cells=(cell,)) for cell in query.by_cells or ())
 
 
 def everywhere(query: Query) -> Query:
-    """Return the question about the whole table instead of parts: what the records of a part see of it."""
-    return query if query.by is None else replace(query, by=None, by_cells=None)
+    """Return the question about the whole table instead of parts."""
+    return query.undivided
 
 
-def meet(one: Query, other: Query) -> bool:
-    """Tell whether a record may be in the parts of both questions: not if they are other values of one column."""
-    return one.by is None or one.by != other.by or not _cells(one.parts).isdisjoint(_cells(other.parts))
+def meet(one: Reading, other: Reading) -> bool:
+    """Tell whether both questions may read the same record: no if their parts or regions are disjoint."""
+    mine, theirs = one.query, other.query
+    divided_alike = mine.part_column is not None and mine.part_column == theirs.part_column
+    if divided_alike and cells_of_parts(mine.parts).isdisjoint(cells_of_parts(theirs.parts)):
+        return False
+    return None in (one.region, other.region) or overlap(one.region, other.region)
 
 
 @lru_cache(maxsize=4096)
-def _cells(parts: tuple[str, ...]) -> Set[str]:
-    """Return parts as an account tells them apart: a database may hold "North" and "north" for one.
+def cells_of_parts(parts: tuple[str, ...]) -> Set[str]:
+    """Return the names of parts as an account compares them: some databases treat "North" and "north" as equal.
 
-    >>> list(_cells(("North", "north ", "south")))
+    >>> list(cells_of_parts(("North", "north ", "south")))
     ['north', 'south']
     """
     return dict.fromkeys(map(folded, parts)).keys()
@@ -54,128 +91,101 @@ def _cells(parts: tuple[str, ...]) -> Set[str]:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What the records of some parts have met, as if it had been asked about the whole table.
+    """The releases that read some parts of the table, as if they had read the whole table.
 
-    spent: the releases so far, a total for each key.
-    added: the queries of the keys of new releases; none if the new releases are about other parts.
-
-    >>> from bayesdp import Count
-    >>> Exposure((), (Count(equals=1), Count(equals=1))).after(0.5)[0].tau
-    1.0
+    spent: the releases so far, a total for each key and region.
+    added: the keys of new releases, with their regions; none if the new releases are about other parts.
     """
 
     spent: Spend
-    added: tuple[Query, ...] = ()
-
-    def after(self, tau: float) -> Spend:
-        """Return the totals after the new releases, with this τ each."""
-        return merged(spend_with(self.spent, self.added, tau))
+    added: tuple[Reading, ...] = ()
 
     def exceeded_by(self, other: Exposure) -> bool:
-        """Tell whether another exposure has met at least as much of everything: it then leaks at least as much."""
+        """Tell whether another exposure contains at least as much of every release: it then leaks at least as much."""
         mine, theirs = _totals(self.spent), _totals(other.spent)
         others, new = Counter(_not_pure(self.spent)), Counter(self.added)
         more = others <= Counter(_not_pure(other.spent)) and new <= Counter(other.added)
-        return more and all(theirs.get(query, 0) >= total for query, total in mine.items())
+        return more and all(theirs.get(reading, 0) >= total for reading, total in mine.items())
 
 
-def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]:
-    """Return what the records of each part have met, without what another exposure exceeds.
+def exposures(spent: Spend, added: Sequence[Reading] = ()) -> tuple[Exposure, ...]:
+    """Return the exposure of each part, without those that another one exceeds.
 
-    A record is in one part of each column at most, whatever the other columns say of it.
+    A record is in at most one part of each column, whatever its values in the other columns.
 
     >>> from bayesdp import Count
     >>> count = Count("on", equals=1).ledger_key().query
     >>> parts = [Count("on", equals=1, by="district", by_cells=[cell]) for cell in ("N", "S")]
     >>> north, south = (part.ledger_key().query for part in parts)
-    >>> (met,) = exposures((Release(count, 0.5), Release(north, 0.25), Release(south, 1.0)))
-    >>> [release.tau for release in met.spent]
+    >>> (exposure,) = exposures((Release(count, 0.5), Release(north, 0.25), Release(south, 1.0)))
+    >>> [release.tau for release in exposure.spent]
     [1.5]
     """
-    columns = dict.fromkeys(query.by for query in (*queries_of(spent), *added) if query.by is not None)
+    queries = (*queries_of(spent), *(reading.query for reading in added))
+    columns = dict.fromkeys(query.part_column for query in queries if query.part_column is not None)
     if not columns:
         return (Exposure(spent, tuple(added)),)
     whole = Exposure(
-        tuple(release for release in spent if release.query.by is None),
-        tuple(query for query in added if query.by is None),
+        tuple(release for release in spent if release.query.part_column is None),
+        tuple(reading for reading in added if reading.query.part_column is None),
     )
     by_column = [_largest(_of_each_cell(spent, added, column)) for column in columns]
-    return _largest(_joined((whole, *met)) for met in product(*by_column))
-
-
-def most_met(amounts: Iterable[tuple[Query, Fraction]], touching: Query | None = None) -> Fraction:
-    """Return the largest sum of amounts that belong to releases which read one and the same record.
-
-    touching: only of records that a release of this query reads.
-
-    >>> from bayesdp import Count
-    >>> north, south = (Count("on", equals=1, by="district", by_cells=[cell]) for cell in ("N", "S"))
-    >>> spent = [(Count("on", equals=1), Fraction(1)), (north, Fraction(2)), (south, Fraction(5))]
-    >>> int(most_met(spent)), int(most_met(spent, touching=north))
-    (6, 3)
-    """
-    total = Fraction(0)
-    by_column: dict[str, dict[str, Fraction]] = {}
-    for query, amount in amounts:
-        if query.by is None:
-            total += amount
-            continue
-        met = by_column.setdefault(query.by, {})
-        for cell in _cells(query.parts):
-            met[cell] = met.get(cell, Fraction(0)) + amount
-    for column, met in by_column.items():
-        read = _cells(touching.parts) if touching is not None and touching.by == column else met
-        total += max((met.get(cell, Fraction(0)) for cell in read), default=Fraction(0))
-    return total
+    return _largest(_joined((whole, *together)) for together in product(*by_column))
 
 
 def merged(spend: Iterable[Release]) -> Spend:
-    """Return one τ-DP release for each question, the τ's added exactly and rounded up once; others stay as they are."""
+    """Return one τ-DP release for each question and region, the τ's added exactly and rounded up once.
+
+    Others stay as they are.
+    """
     releases = tuple(spend)
-    taus: dict[Query, list[float]] = {}
+    taus: dict[Reading, list[float]] = {}
     others = []
     for release in releases:
         if type(release.loss) is PureLoss:
-            taus.setdefault(release.query, []).append(release.loss.tau)
+            taus.setdefault(Reading(release.query, release.region), []).append(release.loss.tau)
         else:
             others.append(release)
     if all(len(same) == 1 for same in taus.values()):
         return releases
-    added = (Release(query, float_above(sum(map(Fraction, same), Fraction(0)))) for query, same in taus.items())
+    added = (
+        Release(query, float_above(sum(map(Fraction, same), Fraction(0))), at) for (query, at), same in taus.items()
+    )
     return (*added, *others)
 
 
-def _totals(spend: Iterable[Release]) -> Mapping[Query, Fraction]:
-    return {release.query: Fraction(release.tau) for release in merged(spend) if release.pure}
+def _totals(spend: Iterable[Release]) -> Mapping[Reading, Fraction]:
+    return {Reading(each.query, each.region): Fraction(each.tau) for each in merged(spend) if each.pure}
 
 
 def _not_pure(spend: Iterable[Release]) -> Spend:
     return tuple(release for release in spend if not release.pure)
 
 
-def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable[Exposure]:
-    """Return for each cell of a column what the releases by that column add for its records."""
-    met: dict[str, tuple[list[Release], list[Query]]] = {}
+def _of_each_cell(spent: Spend, added: Sequence[Reading], column: str) -> Iterable[Exposure]:
+    """Return what the releases by a column add to the exposure of each of its cells."""
+    cells: dict[str, tuple[list[Release], list[Reading]]] = {}
     for release in spent:
-        for cell in _cells(release.query.parts) if release.query.by == column else ():
-            met.setdefault(cell, ([], []))[0].append(Release(everywhere(release.query), release.loss))
-    for query in added:
-        for cell in _cells(query.parts) if query.by == column else ():
-            met.setdefault(cell, ([], []))[1].append(everywhere(query))
-    return [Exposure(tuple(releases), tuple(queries)) for releases, queries in met.values()]
+        for cell in cells_of_parts(release.query.parts) if release.query.part_column == column else ():
+            everything = Release(everywhere(release.query), release.loss, release.region)
+            cells.setdefault(cell, ([], []))[0].append(everything)
+    for query, region in added:
+        for cell in cells_of_parts(query.parts) if query.part_column == column else ():
+            cells.setdefault(cell, ([], []))[1].append(Reading(everywhere(query), region))
+    return [Exposure(tuple(releases), tuple(readings)) for releases, readings in cells.values()]
 
 
-def _joined(met: Sequence[Exposure]) -> Exposure:
-    """Return what records have met that are in several parts, one of each column."""
-    spent = merged(release for exposure in met for release in exposure.spent)
-    return Exposure(spent, tuple(query for exposure in met for query in exposure.added))
+def _joined(several: Sequence[Exposure]) -> Exposure:
+    """Return the exposure of records that are in several parts, one of each column."""
+    spent = merged(release for exposure in several for release in exposure.spent)
+    return Exposure(spent, tuple(reading for exposure in several for reading in exposure.added))
 
 
-def _largest(met: Iterable[Exposure]) -> tuple[Exposure, ...]:
+def _largest(candidates: Iterable[Exposure]) -> tuple[Exposure, ...]:
     """Return the exposures that no other one exceeds, each once."""
-    kept: list[Exposure] = []
-    for exposure in dict.fromkeys(met):
-        if not any(exposure.exceeded_by(other) for other in kept):
-            kept = [other for other in kept if not other.exceeded_by(exposure)]
-            kept.append(exposure)
-    return tuple(kept)
+    largest: list[Exposure] = []
+    for exposure in dict.fromkeys(candidates):
+        if not any(exposure.exceeded_by(other) for other in largest):
+            largest = [other for other in largest if not other.exceeded_by(exposure)]
+            largest.append(exposure)
+    return tuple(largest)

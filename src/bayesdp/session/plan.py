@@ -1,4 +1,4 @@
-"""What a session decides before it charges: which grid, which τ, which answers are stored already. Pure functions."""
+"""The plan that a session makes before it charges: the τ, and which answers are already stored. Pure functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 AnyAccountant = Accountant | ApproximateAccountant
-"""Who converts what an account holds: of those that promise ε, and of those that promise (ε, δ)."""
+"""The accountant of an account that promises ε, or of one that promises (ε, δ)."""
 
 Begun = tuple[tuple[PreparedQuery, Pending], ...]
 """Questions, each with a charge that has no answer yet."""
@@ -53,10 +53,10 @@ class TooFineError(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """What was asked for: by how much the leakage may rise, or how accurate the answer must be.
+    """What a request asks for: by how much the leakage may rise, or how accurate the answer must be.
 
     share: which share of the limit the release takes, in an account that promises (ε, δ).
-    noise: the kind of noise that was insisted on; None for whichever errs less.
+    noise: the kind of noise that the request insists on; None for whichever errs less.
     """
 
     epsilon: float | None
@@ -79,7 +79,7 @@ class Target:
             raise InvalidInputError(
                 params("give either {epsilon} (what the release may cost) or {alpha} (how accurate it must be)")
                 if share is None
-                else params("give one of {epsilon}, {alpha} and {share}: each says how large the release is")
+                else params("give one of {epsilon}, {alpha} and {share}: each sets how large the release is")
             )
         if noise not in (None, "laplace", "gaussian"):
             raise InvalidInputError(name_of("noise") + f' must be "laplace" or "gaussian", not {brief(noise)}')
@@ -92,25 +92,27 @@ class Target:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was asked, for the ledger."""
+        """Return the request for the ledger."""
         insisted = {} if self.noise is None else {"noise": self.noise}
         if self.share is not None:
             return {"share": self.share, **insisted}
-        asked = {"epsilon": self.epsilon} if self.epsilon is not None else {"alpha": self.alpha, "beta": self.beta}
-        return asked | insisted
+        size = {"epsilon": self.epsilon} if self.epsilon is not None else {"alpha": self.alpha, "beta": self.beta}
+        return size | insisted
 
-    def request(self, question: PreparedQuery, asked: Iterable[PreparedQuery]) -> dict[str, Any]:
-        """Return what was asked for of one question, for the ledger: also the questions that share its ε.
+    def request(self, prepared: PreparedQuery, requested: Iterable[PreparedQuery]) -> dict[str, Any]:
+        """Return the request about one question for the ledger, with the questions that share its ε.
 
-        Those about other parts of the table share none of it.
+        Questions about other parts of the table, or other windows, do not share it.
         """
-        sharing = sorted(other.question for other in asked if other is question or meet(other.query, question.query))
+        sharing = sorted(
+            other.question for other in requested if other is prepared or meet(other.reading, prepared.reading)
+        )
         return self.to_dict() | ({"questions": sharing} if len(sharing) > 1 else {})
 
     def covered_by(self, request: object, questions: Iterable[str]) -> bool:
-        """Whether an earlier request asked for at least as much of each question as this one, about `questions`, does.
+        """Tell whether an earlier request asked for at least as much of each question as this one about `questions`.
 
-        An ε is shared by the questions of a request: the same ε for no others than these is as much for each.
+        The questions of a request share its ε: the same ε for these questions or fewer is at least as much for each.
         """
         if not isinstance(request, Mapping):
             return False
@@ -151,42 +153,44 @@ class Plan:
     ) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
 
-        details: what was asked for of a question, and what else belongs to it alone.
-        terms:   under which circumstances. The ledger keeps both.
+        details: the request about one question, and what else belongs to it alone.
+        terms:   the circumstances of the release. The ledger stores both.
         """
         if self.cost is None:
             return ()
         shared = {**self.cost.entries, **{name: value for name, value in terms.items() if value is not None}}
         return tuple(
             charge_of(
-                asked,
+                prepared,
                 self.loss,
-                {**details(asked), **shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()},
+                {**details(prepared), **shared, "sensitivity": prepared.sensitivity, "query": prepared.query.to_dict()},
                 self.state,
             )
-            for asked in self.fresh
+            for prepared in self.fresh
         )
 
 
-def charge_of(asked: PreparedQuery, loss: Loss, details: Mapping[str, Any], state: State) -> Charge:
-    """Return the charge of a question; it is added to the total of its key, however an older version wrote that.
+def charge_of(prepared: PreparedQuery, loss: Loss, details: Mapping[str, Any], state: State) -> Charge:
+    """Return the charge of a question; it is added to the total of its key, in any form that an older version wrote.
 
-    An account that promises (ε, δ) adds up the ρ's, too, and what is not pure under a key of its own.
+    A question about a window has a key of its own, and so has a loss that is not pure in an account that promises δ.
     """
-    key = asked.ledger_key
+    key, region = prepared.ledger_key, prepared.region
+    own = {"key": key.to_dict()} | ({} if region is None else {"windows": list(region.columns)})
+    named = key.fingerprint if region is None else fingerprint(own)
     if state.promise is not None:
-        own = key.fingerprint if isinstance(loss, PureLoss) else fingerprint({"key": key.to_dict(), "loss": "rho"})
-        return Charge(asked.question, own, key.to_dict(), None, details, loss=stored_loss(loss))
+        named = named if isinstance(loss, PureLoss) else fingerprint(own | {"loss": "rho"})
+        return Charge(prepared.question, named, key.to_dict(), None, details, loss=stored_loss(loss), region=region)
     if not isinstance(loss, PureLoss):
         raise InvalidInputError(f"this account promises epsilon alone, and takes no {loss.kind}")
-    for total in state.totals:
-        if total.region is None and total.loss is None and LedgerKey.from_text(total.asked) == key:
-            return Charge(asked.question, total.key, total.query, loss.tau, details)
-    return Charge(asked.question, key.fingerprint, key.to_dict(), loss.tau, details)
+    for total in state.totals if region is None else ():
+        if total.region is None and total.loss is None and LedgerKey.from_text(total.query_text) == key:
+            return Charge(prepared.question, total.key, total.query, loss.tau, details, region=region)
+    return Charge(prepared.question, named, key.to_dict(), loss.tau, details, region=region)
 
 
 def stored_loss(loss: Loss) -> dict[str, Any]:
-    """Return a loss as the ledger keeps it in an account that promises (ε, δ)."""
+    """Return a loss as the ledger stores it in an account that promises (ε, δ)."""
     if isinstance(loss, PureLoss):
         return {"definition": "pure", "tau": loss.tau, "rho": rho_of(loss.tau)}
     if isinstance(loss, ConcentratedLoss):
@@ -195,7 +199,7 @@ def stored_loss(loss: Loss) -> dict[str, Any]:
 
 
 def charged_loss(charge: Pending) -> Loss | None:
-    """Return what a charge cost that has no answer yet; None if it is of no kind that noise is drawn for.
+    """Return the loss of a charge that has no answer yet; None if no noise is drawn for this kind of loss.
 
     >>> charged_loss(Pending(3, "ab12", "2026-01-01T00:00:00+00:00", 0.5, {}))
     PureLoss(tau=0.5)
@@ -210,26 +214,26 @@ def charged_loss(charge: Pending) -> Loss | None:
     return None
 
 
-def plan(accountant: AnyAccountant, asked: tuple[PreparedQuery, ...], target: Target, state: State) -> Plan:
+def plan(accountant: AnyAccountant, requested: tuple[PreparedQuery, ...], target: Target, state: State) -> Plan:
     """Decide what to charge, and what was charged before without an answer.
 
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
     """
-    known = {prepared.question: tuple(state.answers(prepared.question)) for prepared in asked}
-    begun = tuple(pair for prepared in asked for pair in _begun(prepared, state, target, known))
+    known = {prepared.question: tuple(state.answers(prepared.question)) for prepared in requested}
+    begun = tuple(pair for prepared in requested for pair in _begun(prepared, state, target, known))
     waiting = {prepared.question for prepared, _ in begun}
-    rest = tuple(prepared for prepared in asked if prepared.question not in waiting)
+    rest = tuple(prepared for prepared in requested if prepared.question not in waiting)
     if not rest:
         return Plan(state, PureLoss(0.0), (), {}, None, begun=begun)
     return replace(_plan(accountant, rest, target, state, known), begun=begun)
 
 
-def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *, loss: Loss | None = None) -> Begun:
+def begun_before(prepared: PreparedQuery, state: State, terms: Mapping[str, Any], *, loss: Loss | None = None) -> Begun:
     """Return the charge of a question that has no answer yet, if it was made in these terms; nothing otherwise.
 
     terms: entries of its details that must be the same.      loss: what it must have cost, if that matters.
     """
-    pending = state.unanswered(asked.question)
+    pending = state.unanswered(prepared.question)
     charged = None if pending is None else charged_loss(pending)
     if (
         pending is None
@@ -239,57 +243,64 @@ def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *
     ):
         return ()
     same = all(pending.details.get(name) == value for name, value in terms.items())
-    return ((asked, pending),) if same else ()
+    return ((prepared, pending),) if same else ()
 
 
-def _begun(asked: PreparedQuery, state: State, target: Target, questions: Iterable[str]) -> Begun:
+def _begun(prepared: PreparedQuery, state: State, target: Target, questions: Iterable[str]) -> Begun:
     """Return the charge of a question that asked for at least as much, and whose noise is this question's."""
-    if state.unanswered(asked.question) is None:
+    if state.unanswered(prepared.question) is None:
         return ()
-    same = {"query": asked.query.to_dict(), "sensitivity": asked.sensitivity}
-    begun = begun_before(asked, state, same)
+    same = {"query": prepared.query.to_dict(), "sensitivity": prepared.sensitivity}
+    begun = begun_before(prepared, state, same)
     return tuple(pair for pair in begun if target.covered_by(pair[1].details.get("asked"), questions))
 
 
 def _plan(
     accountant: AnyAccountant,
-    asked: tuple[PreparedQuery, ...],
+    requested: tuple[PreparedQuery, ...],
     target: Target,
     state: State,
     known: Mapping[str, tuple[Mapping[str, Any], ...]],
 ) -> Plan:
-    """Decide what to charge for questions that no charge waits for."""
+    """Decide what to charge for questions that have no charge without an answer."""
     if isinstance(accountant, ApproximateAccountant):
-        return _plan_with_delta(accountant, asked, target, state, known)
+        return _plan_with_delta(accountant, requested, target, state, known)
     if target.share is not None or target.noise == "gaussian":
         what = "Gaussian noise" if target.share is None else "a share of the limit"
         raise InvalidInputError(
             f"this account promises epsilon alone, and {what} needs one that promises a delta, too: it is opened with "
             + in_python("delta=, such as Session(..., epsilon=1, delta=1e-6)", elsewhere="--budget-delta")
         )
-    spent, queries = spend_of(state), tuple(prepared.query for prepared in asked)
-    if target.epsilon is not None and not any(known[prepared.question] for prepared in asked):
-        cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
-        return _possible(Plan(state, cost.loss, asked, {}, cost), target.beta)
+    spent, queries = spend_of(state), tuple(prepared.query for prepared in requested)
+    regions = tuple(prepared.region for prepared in requested)
+    if target.epsilon is not None and not any(known[prepared.question] for prepared in requested):
+        cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget, regions=regions)
+        return _possible(Plan(state, cost.loss, requested, {}, cost), target.beta)
     if target.epsilon is not None:
-        tau = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
+        tau = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT, regions=regions).tau
     else:
-        tau = max(tau_for(prepared, target) for prepared in asked)
+        tau = max(tau_for(prepared, target) for prepared in requested)
     stored = {
         prepared.question: best
-        for prepared in asked
+        for prepared in requested
         if (best := _good_enough(known[prepared.question], tau, target, known)) is not None
     }
-    fresh = tuple(prepared for prepared in asked if prepared.question not in stored)
+    fresh = tuple(prepared for prepared in requested if prepared.question not in stored)
     if not fresh:
         return Plan(state, PureLoss(tau), (), stored, None)
-    cost = accountant.cost_of(tuple(prepared.query for prepared in fresh), tau=tau, spent=spent, budget=state.budget)
+    cost = accountant.cost_of(
+        tuple(prepared.query for prepared in fresh),
+        tau=tau,
+        spent=spent,
+        budget=state.budget,
+        regions=tuple(prepared.region for prepared in fresh),
+    )
     return _possible(Plan(state, PureLoss(tau), fresh, stored, cost), target.beta)
 
 
 def _plan_with_delta(
     accountant: ApproximateAccountant,
-    asked: tuple[PreparedQuery, ...],
+    requested: tuple[PreparedQuery, ...],
     target: Target,
     state: State,
     known: Mapping[str, tuple[Mapping[str, Any], ...]],
@@ -297,10 +308,10 @@ def _plan_with_delta(
     """Decide what to charge in an account that promises (ε, δ), and with which kind of noise."""
     stored = {
         prepared.question: best
-        for prepared in asked
+        for prepared in requested
         if (best := _good_enough(known[prepared.question], math.inf, target, known)) is not None
     }
-    fresh = tuple(prepared for prepared in asked if prepared.question not in stored)
+    fresh = tuple(prepared for prepared in requested if prepared.question not in stored)
     if not fresh:
         return Plan(state, PureLoss(0.0), (), stored, None)
     offered = _costs(accountant, fresh, _with_kind(fresh, target), state)
@@ -319,6 +330,7 @@ def _costs(
 ) -> tuple[Cost, ...]:
     """Return what the questions may cost with each kind of noise that may be drawn for them."""
     spent, queries = spend_of(state), tuple(prepared.query for prepared in fresh)
+    regions = tuple(prepared.region for prepared in fresh)
     if target.alpha is None:
         return accountant.offers(
             queries,
@@ -327,13 +339,14 @@ def _costs(
             noise=target.noise,
             spent=spent,
             budget=state.budget,
+            regions=regions,
         )
     costs, refusals = [], []
     kinds: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
     for kind in [kind for name, kind in kinds.items() if target.noise in (None, name)]:
         loss = max((loss_for(prepared, target, kind) for prepared in fresh), key=_size)
         try:
-            costs.append(accountant.cost_of_loss(queries, loss, spent=spent, budget=state.budget))
+            costs.append(accountant.cost_of_loss(queries, loss, spent=spent, budget=state.budget, regions=regions))
         except BudgetError as error:
             refusals.append(error)
     if not costs:
@@ -341,9 +354,9 @@ def _costs(
     return tuple(costs)
 
 
-def _with_kind(asked: tuple[PreparedQuery, ...], target: Target) -> Target:
-    """Return a target that insists on the one kind of noise if a question has no other: selections cost a τ."""
-    selecting = next((prepared for prepared in asked if prepared.query.thresholds), None)
+def _with_kind(requested: tuple[PreparedQuery, ...], target: Target) -> Target:
+    """Return a target that insists on Laplace noise if a question is answered by selections, which cost a τ."""
+    selecting = next((prepared for prepared in requested if prepared.query.thresholds), None)
     if selecting is None:
         return target
     if target.noise == "gaussian":
@@ -352,7 +365,7 @@ def _with_kind(asked: tuple[PreparedQuery, ...], target: Target) -> Target:
 
 
 def _error_of(fresh: tuple[PreparedQuery, ...], loss: Loss, beta: float) -> float:
-    """Return how large the errors are with a loss each: the sum of the logarithms of their bounds."""
+    """Return how large the errors are at a loss: the sum of the logarithms of their bounds."""
     return math.fsum(math.log(prepared.foreseen(prepared.mechanism(loss), beta)[0]) for prepared in fresh)
 
 
@@ -369,7 +382,7 @@ def _share(share: object) -> float:
 
 
 def _possible(planned: Plan, beta: float) -> Plan:
-    """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
+    """Return the plan if its noise can be drawn and its accuracy stated; otherwise fail here, before the charge."""
     if not all(prepared.fits(planned.loss) for prepared in planned.fresh):
         raise TooFineError
     mechanisms = {prepared.question: prepared.mechanism(planned.loss) for prepared in planned.fresh}
@@ -384,39 +397,41 @@ def _good_enough(
     """Return the best stored answer that has at least this τ, or whose request asked for at least as much."""
     stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
     good = [
-        answer for answer, asked in stored if (answer.posting.tau or 0.0) >= tau or target.covered_by(asked, questions)
+        answer
+        for answer, request in stored
+        if (answer.posting.tau or 0.0) >= tau or target.covered_by(request, questions)
     ]
     return max(good, key=lambda answer: answer.posting.tau or 0.0, default=None)
 
 
-def tau_for(asked: PreparedQuery, target: Target) -> float:
+def tau_for(prepared: PreparedQuery, target: Target) -> float:
     """Return the smallest τ whose discrete noise, rounding included, is off by α with probability at most β.
 
     Raises what `loss_for` raises.
     """
-    loss = loss_for(asked, target, PureLoss)
+    loss = loss_for(prepared, target, PureLoss)
     assert isinstance(loss, PureLoss)
     return loss.tau
 
 
-def loss_for(asked: PreparedQuery, target: Target, kind: type[Loss]) -> Loss:
+def loss_for(prepared: PreparedQuery, target: Target, kind: type[Loss]) -> Loss:
     """Return the smallest loss of a kind whose discrete noise, rounding included, is off by α except for β.
 
     Raises InvalidInputError if α is less than what the grid rounds away, or than one whole number.
     """
     assert target.alpha is not None
-    if not asked.foreseeable:
+    if not prepared.foreseeable:
         raise QueryError(
-            f"which tau {asked.query.description} needs for alpha = {target.alpha:g} depends on how many "
+            f"which tau {prepared.query.description} needs for alpha = {target.alpha:g} depends on how many "
             "records have a value, which a preview does not read; ask with " + param("epsilon") + ", or release it"
         )
-    if asked.query.unforeseen:
-        _ = asked.query.sensitivity  # raises: it is not known
-    worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
+    if prepared.query.unforeseen:
+        _ = prepared.query.sensitivity  # raises: it is not known
+    worth, slack = prepared.worth(prepared.records), prepared.rounding(prepared.records)
     units = min(math.floor((Fraction(target.alpha) - slack) / worth), MOST_NOISE)
     if units < 1:
         least = float(worth + slack)
         raise InvalidInputError(
             f"alpha = {target.alpha:g} cannot be reached; the least error this answer can state is {least:g}"
         )
-    return asked.loss_for(units, target.beta, kind)
+    return prepared.loss_for(units, target.beta, kind)

@@ -1,7 +1,7 @@
-"""A question that is ready to be asked: its grid and sensitivity, the noise it needs, and the answer that noise makes.
+"""A prepared question: its grid and sensitivity, the noise it needs, and the answer with that noise.
 
-There are two ways to answer. Noise is added to whole numbers (`Asked`), or one of several candidates is selected
-(`Selected`). Everything that depends on the way is here.
+There are two ways to answer: to add noise to whole numbers (`PreparedQuery`), or to select one of several candidates
+(`Selected`). All code that depends on the way is here.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.grid import Grid
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.mechanisms import (
+    SELECTIONS,
     DiscreteGaussianMechanism,
     IntegerNoise,
     NoisyMaxMechanism,
@@ -26,16 +27,15 @@ from bayesdp.mechanisms import (
     require_private,
 )
 from bayesdp.queries import LedgerKey, Quantile, Query
+from bayesdp.queries.region import Region
 from bayesdp.rounding import float_above
 from bayesdp.session.measurement import Interval, Measurement, checked_value
+from bayesdp.session.parts import Reading
 
 __all__ = ["MOST_NOISE", "SELECTIONS", "PreparedQuery", "PrivateNoise", "Selected", "selected"]
 
 MOST_NOISE = 2**80
 """In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
-
-SELECTIONS = 3
-"""A quantile is selected three times: itself, and the two ends of its interval."""
 
 PrivateNoise = IntegerNoise | NoisyMaxMechanism
 
@@ -44,8 +44,9 @@ PrivateNoise = IntegerNoise | NoisyMaxMechanism
 class PreparedQuery:
     """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
 
-    records: how many records it can be about at most; the public number of records.
-    foreseeable: whether that number is known before the table is read. Without it the accuracy is not known.
+    records: the public number of records, which bounds how many the question can be about.
+    foreseeable: whether that number is known before the table is read; without it, the accuracy is unknown.
+    region:      the records that it reads, by public columns; None for all of them.
     """
 
     query: Query
@@ -54,13 +55,14 @@ class PreparedQuery:
     sensitivity: int
     records: int
     foreseeable: bool = True
+    region: Region | None = None
 
     of_no_records: ClassVar[bool] = True
-    """Whether there is an answer if no record passes the filter."""
+    """Whether the question has an answer if no record passes the filter."""
 
     @classmethod
     def about(cls, query: Query, question: str, grid: Grid | None, sensitivity: int, records: int) -> PreparedQuery:
-        """Return a question, checked, in the way it is answered."""
+        """Return the checked question, of the class for its way to answer."""
         way = Selected if query.thresholds else PreparedQuery
         return way(query, question, grid, sensitivity, records).checked()
 
@@ -71,8 +73,13 @@ class PreparedQuery:
 
     @cached_property
     def ledger_key(self) -> LedgerKey:
-        """The key under which an account adds it up with others."""
+        """The key under which an account adds up its charges."""
         return self.query.ledger_key()
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The question with the records that it reads."""
+        return Reading(self.query, self.region)
 
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""
@@ -92,9 +99,9 @@ class PreparedQuery:
         return self.query.clipped.rounded_by(Fraction(self.grid.step), records, whole=self.grid.whole)
 
     def checked(self) -> PreparedQuery:
-        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.
+        """Return this if the answer and its interval are finite for any noise; else raise TooLargeError.
 
-        What else may fail once it is charged is tried out here: that the query makes an answer of whole numbers.
+        It also tries out whether the query makes an answer of whole numbers, since that must not fail after the charge.
         """
         self._check_size()
         parts = 1 if self.grid is not None else len(self.query.cells_asked())
@@ -115,7 +122,7 @@ class PreparedQuery:
             ) from None
 
     def sensitivity_in(self, norm: Norm) -> int:
-        """Return how far one replaced record moves the whole numbers: in l1, or in l2 the square of that."""
+        """Return how far one replaced record moves the whole numbers: in l1, or the square of that in l2."""
         return self.sensitivity if norm == "l1" else math.ceil(self.query.in_l2(Fraction(self.sensitivity)))
 
     def fits(self, loss: Loss) -> bool:
@@ -124,12 +131,12 @@ class PreparedQuery:
         return kind.fits(loss, self.sensitivity_in(kind.norm))
 
     def loss_for(self, units: int, beta: float, loss: type[Loss] = PureLoss) -> Loss:
-        """Return the smallest loss of a kind at which the noise stays below so many whole numbers, except for β."""
+        """Return the smallest loss of a kind whose noise stays below this many units with probability 1 − β."""
         kind = noise_for(loss)
         return kind.for_accuracy(units, beta, self.sensitivity_in(kind.norm), self.dimension)
 
     def mechanism(self, loss: Loss | float) -> PrivateNoise:
-        """Return the noise with which the answer costs a loss; a number is the τ of a pure one."""
+        """Return the noise at which the answer costs a loss; a number is the τ of a pure loss."""
         loss = loss if isinstance(loss, Loss) else PureLoss(loss)
         kind = noise_for(type(loss))
         mechanism = kind.for_loss(loss, self.sensitivity_in(kind.norm), self.dimension)
@@ -158,12 +165,12 @@ class PreparedQuery:
 
 @dataclass(frozen=True)
 class Selected(PreparedQuery):
-    """A question that is answered by selecting candidates: a quantile."""
+    """A question that is answered by the selection of candidates: a quantile."""
 
     of_no_records: ClassVar[bool] = False
 
     def checked(self) -> PreparedQuery:
-        """Return this, if the answer and its interval will be numbers; else TooLargeError."""
+        """Return this if the answer and its interval are finite; else raise TooLargeError."""
         self._check_size()
         return self
 
@@ -179,7 +186,7 @@ class Selected(PreparedQuery):
         return mechanism
 
     def foreseen(self, mechanism: Any, beta: float) -> tuple[float, float]:
-        """Return the range of the candidates twice: how far off a quantile is depends on the records."""
+        """Return the range of the candidates twice, since the error of a quantile depends on the records."""
         low, high = self.query.possible(self.records)
         return float_above(high - low), float_above(high - low)
 
@@ -189,7 +196,7 @@ class Selected(PreparedQuery):
 
 
 def selected(query: Query, exact: Tally, mechanism: NoisyMaxMechanism, beta: float) -> Measurement:
-    """Select the quantiles and the ends of their intervals, all of which hold at once except with probability β."""
+    """Select the quantiles and the ends of their intervals, which hold together with probability 1 − β."""
     assert isinstance(query, Quantile)
     records, counts, number = exact.records, exact.counts, query.dimension
     slack = mechanism.slack(beta, among=2 * number)
@@ -215,7 +222,7 @@ def selected(query: Query, exact: Tally, mechanism: NoisyMaxMechanism, beta: flo
 
 
 def _ends(candidates: Sequence[float], low: int, high: int, rank: int, slack: int, records: int) -> Interval:
-    """Return the interval between two places; where there is no rank to aim at, up to the first or last candidate.
+    """Return the interval between two places; without a rank to aim at, it ends at the first or last candidate.
 
     A place lies between the candidate before it and its own.
     """

@@ -15,7 +15,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import remaining, spend_of
 from bayesdp.session.answer import Answer
-from bayesdp.session.delta_words import large_delta, number_left
+from bayesdp.session.delta_words import large_delta, large_share, number_left
 from bayesdp.session.measurement import warnings_about
 from bayesdp.session.plan import AnyAccountant, Plan, Target, stored_loss
 from bayesdp.session.prepared_query import PreparedQuery
@@ -37,6 +37,7 @@ class Preview(Displayed, Document):
     denied:   the model's diagnosis says "violated": a release would need a reason, and would prove nothing.
     delta, rho, noise_kind, further_answers: as in an `Answer`, in an account that promises (ε, δ); tau is None with
               Gaussian noise.
+    limit_share: how much of such an account's limit it would take.
     """
 
     query: Query
@@ -56,11 +57,14 @@ class Preview(Displayed, Document):
     rho: float | None = None
     noise_kind: str | None = None
     further_answers: int | None = None
+    limit_share: float | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What would have to stand beside the number, in sentences."""
+        """The warnings that would stand beside the number."""
         denied = ["The data contradict the model; a release needs a reason, and proves nothing."] if self.denied else []
+        if self.tau is not None and (taken := large_share(self.limit_share, PureLoss(self.tau))) is not None:
+            denied = [taken, *denied]
         if self.alpha is None or self.records is None:
             return tuple(denied)
         large = large_delta(self.delta, self.records)
@@ -104,17 +108,17 @@ class Preview(Displayed, Document):
         )
 
 
-def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: AnyAccountant) -> Preview:
+def preview_of(prepared: PreparedQuery, plan: Plan, target: Target, accountant: AnyAccountant) -> Preview:
     """Return what releasing a question of a plan would cost, or what its stored answer is."""
-    if plan.cost is None or asked.question in plan.stored:
-        return _stored(plan.stored[asked.question], plan, target, accountant)
-    mechanism, loss, promise = asked.mechanism(plan.loss), plan.loss, plan.state.promise
-    off_by, half = asked.foreseen(mechanism, target.beta)
-    known = asked.foreseeable
+    if plan.cost is None or prepared.question in plan.stored:
+        return _stored(plan.stored[prepared.question], plan, target, accountant)
+    mechanism, loss, promise = prepared.mechanism(plan.loss), plan.loss, plan.state.promise
+    off_by, half = prepared.foreseen(mechanism, target.beta)
+    known = prepared.foreseeable
     return Preview(
-        query=asked.query,
+        query=prepared.query,
         tau=loss.tau if isinstance(loss, PureLoss) else None,
-        scale=float_above(Fraction(mechanism.scale) * asked.worth(asked.records)) if known else None,
+        scale=float_above(Fraction(mechanism.scale) * prepared.worth(prepared.records)) if known else None,
         alpha=off_by if known else None,
         beta=target.beta,
         interval=(-half, half) if known else None,
@@ -122,20 +126,21 @@ def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: Any
         epsilon_total=plan.cost.total,
         epsilon_remaining=plan.cost.left,
         theorem=plan.cost.leakage.theorem,
-        records=asked.records if known else None,
+        records=prepared.records if known else None,
         denied=_denied(accountant.model),
-        **({} if promise is None else _of_promise(asked, plan, promise["delta"])),
+        **({} if promise is None else _of_promise(prepared, plan, promise["delta"])),
     )
 
 
-def _of_promise(asked: PreparedQuery, plan: Plan, delta: float) -> dict[str, Any]:
-    """Return what a preview says in an account that promises (ε, δ)."""
+def _of_promise(prepared: PreparedQuery, plan: Plan, delta: float) -> dict[str, Any]:
+    """Return the fields of a preview in an account that promises (ε, δ)."""
     kind = "laplace" if isinstance(plan.loss, PureLoss) else "gaussian"
     return {
         "delta": delta,
         "rho": stored_loss(plan.loss)["rho"],
-        "noise_kind": None if asked.query.thresholds else kind,
+        "noise_kind": None if prepared.query.thresholds else kind,
         "further_answers": None if plan.cost is None else plan.cost.further,
+        "limit_share": None if plan.cost is None else plan.cost.share,
     }
 
 
@@ -162,7 +167,7 @@ def _stored(answer: Answer, plan: Plan, target: Target, accountant: AnyAccountan
     )
 
 
-_OF_PROMISES = ("delta", "rho", "noise_kind", "further_answers")
+_OF_PROMISES = ("delta", "rho", "noise_kind", "further_answers", "limit_share")
 
 
 def _denied(model: Model) -> bool:

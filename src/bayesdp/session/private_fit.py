@@ -11,24 +11,27 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from bayesdp._support.display import Section, lines, warned
-from bayesdp.errors import LedgerError, ModelError
+from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.ledger import Account, State
 from bayesdp.losses import PureLoss
 from bayesdp.mechanisms import IntegerNoise, noise_for, require_private
 from bayesdp.models import Model
 from bayesdp.models.learnt import Learnt
 from bayesdp.models.learnt_correlation import LearntCorrelation
+from bayesdp.models.learnt_series import LearntSeries
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Accountant, remaining, spend_of
+from bayesdp.session.accounting import Accountant, Cost, remaining, spend_of
 from bayesdp.session.approximate_accounting import accountant_for
-from bayesdp.session.charging import Charged, Decision, Work, carry_out
+from bayesdp.session.charging import Charged, Decision, SingleAnswer, carry_out
 from bayesdp.session.plan import Plan, begun_before
 from bayesdp.session.prepare import CheckedTable
+from bayesdp.session.prepared_query import PreparedQuery
+from bayesdp.session.private_fit_preview import Bound, Expected, FitPreview, shown_bound
 from bayesdp.session.private_fit_spec import QUESTION, Learner, Prepared, PrivateFitSpec
 from bayesdp.session.retries import Attempt
 from bayesdp.session.stored import Stored
 
-__all__ = ["Fit", "first_fit", "learn"]
+__all__ = ["Fit", "check_expected", "first_fit", "learn", "preview_of_fit"]
 
 
 @dataclass(frozen=True)
@@ -75,15 +78,16 @@ class Fit(Stored):
     @property
     def outcome(self) -> str:
         """What was learnt."""
-        return f"at most {shown_above(self.bound)}"
+        return f"at most {shown_bound(self.bound)}"
 
     @property
-    def bound(self) -> float:
-        """The odds ratio or correlation learnt, as the model has it."""
-        return float(getattr(self.model, self.learnt.parameter))
+    def bound(self) -> Bound:
+        """The odds ratio or correlation learnt, as the model has it; of a series, the odds ratio at each distance."""
+        bound = getattr(self.model, self.learnt.parameter)
+        return tuple(bound) if self.learnt.plural else float(bound)
 
     @property
-    def learnt(self) -> Learnt | LearntCorrelation:
+    def learnt(self) -> Learnt | LearntCorrelation | LearntSeries:
         """The noisy numbers, and how the model follows from them."""
         assert self.model.learnt is not None
         return self.model.learnt
@@ -96,10 +100,11 @@ class Fit(Stored):
         learnt, name = self.learnt, self.learnt.parameter_in_words
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         cost = "Learnt before; repeating it costs nothing" if self.reused else f"It cost tau = {shown_below(self.tau)}"
+        are, these = ("are", "these") if learnt.plural else ("is", "this")
         sentences = [
-            f"The {learnt.noun} is at most {shown_above(self.bound)}, with a credibility of "
+            f"The {learnt.noun} {are} at most {shown_bound(self.bound)}, with a credibility of "
             f"{shown_below(100 * learnt.credibility)} %.",
-            f"{cost}; with this {name} {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
+            f"{cost}; with {these} {name} {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
             f"({shown_odds(self.epsilon_total)}); remaining: {left}."
             if self.delta is None
             else f"{cost}; {self.dataset} has used ε = {shown_above(self.epsilon_total)} so far at δ = "
@@ -107,13 +112,39 @@ class Fit(Stored):
             learnt.origin,
         ]
         hidden = f"the noise hides the {name}, and the ceiling stands; a larger tau would show more."
-        return [[*lines(*sentences), *warned([hidden] if self.bound >= learnt.ceiling else [])]]
+        return [[*lines(*sentences), *warned([hidden] if self.bound == learnt.ceiling else [])]]
 
 
 def first_fit(bodies: Iterable[Mapping[str, Any]]) -> Fit | None:
     """Return the fit that counts, given the answers to QUESTION, newest first: the one that was stored first."""
     fits = [fit for fit in map(Fit.stored, bodies) if fit is not None]
     return fits[-1] if fits else None
+
+
+def check_expected(checked_table: CheckedTable, account: Account, spec: PrivateFitSpec) -> None:
+    """Refuse a fit from which hardly anything would be learnt, unless it was made before."""
+    expected = spec.expected(checked_table) if first_fit(account.answers(QUESTION)) is None else None
+    if expected is not None and expected.hopeless:
+        raise InvalidInputError(expected.refusal)
+
+
+def preview_of_fit(checked_table: CheckedTable, account: Account, spec: PrivateFitSpec) -> FitPreview:
+    """Return what a fit would teach and cost, from public numbers alone."""
+    known = first_fit(account.answers(QUESTION))
+    if known is not None:
+        again = _given_again(known, spec, account)
+        bound = Expected(known.learnt.parameter_in_words, checked_table.rows, spec.tau, again.learnt.ceiling, ())
+        return FitPreview(bound, 0.0, again.epsilon_total, again.epsilon_remaining, stored=True)
+    cost = _cost(checked_table.model, account.state(), spec.question(checked_table), PureLoss(spec.tau))
+    return FitPreview(spec.expected(checked_table), cost.epsilon, cost.total, cost.left)
+
+
+def _cost(model: Model, state: State, released: PreparedQuery, loss: PureLoss) -> Cost:
+    """Return what the noisy numbers of a fit cost; BudgetError if the budget does not allow it."""
+    accountant, spent = accountant_for(model, state.promise), spend_of(state)
+    if isinstance(accountant, Accountant):
+        return accountant.cost_of((released.query,), tau=loss.tau, spent=spent, budget=state.budget)
+    return accountant.cost_of_loss((released.query,), loss, spent=spent, budget=state.budget)
 
 
 def learn(
@@ -136,7 +167,7 @@ def learn(
 
 
 @dataclass(frozen=True)
-class PrivateFitWork(Work[Fit]):
+class PrivateFitWork(SingleAnswer[Fit]):
     """A fit that is a release; an account has one, so nothing is charged once there is."""
 
     spec: PrivateFitSpec
@@ -153,30 +184,26 @@ class PrivateFitWork(Work[Fit]):
 
     def decided(self, state: State) -> Decision:
         """Return what to charge: nothing if a fit is stored, or if one was charged in the same terms."""
-        asked, loss = self.ready.asked, PureLoss(self.spec.tau)
+        prepared, loss = self.ready.prepared, PureLoss(self.spec.tau)
         if state.answers(QUESTION):
             return Decision(Plan(state, loss, (), {}, None), ())
-        begun = begun_before(asked, state, {"asked": self._request}, loss=loss)
+        begun = begun_before(prepared, state, {"asked": self._request}, loss=loss)
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, loss, (), {}, None, begun=begun)), ())
-        accountant, spent = accountant_for(self.checked_table.model, state.promise), spend_of(state)
-        if isinstance(accountant, Accountant):
-            cost = accountant.cost_of((asked.query,), tau=self.spec.tau, spent=spent, budget=state.budget)
-        else:
-            cost = accountant.cost_of_loss((asked.query,), loss, spent=spent, budget=state.budget)
-        planned = self.attempt.unless_in_progress(Plan(state, loss, (asked,), {}, cost))
+        cost = _cost(self.checked_table.model, state, prepared, loss)
+        planned = self.attempt.unless_in_progress(Plan(state, loss, (prepared,), {}, cost))
         return Decision(
-            planned, planned.to_charge(lambda _: {"asked": self._request}, {**self.terms, **self.ready.kept})
+            planned, planned.to_charge(lambda _: {"asked": self._request}, {**self.terms, **self.ready.details})
         )
 
     def prepare(self, decision: Decision) -> None:
         """Try out what may fail: that noisy numbers make a model, and that the noise is private."""
-        self.ready.taught([0] * len(self.ready.values))
+        self.ready.fitted([0] * len(self.ready.values))
         require_private(self._noise)
 
     def drawn(self, decision: Decision, charged: Charged) -> Fit:
         """Draw the noisy numbers, and learn the model from them."""
-        model = self.ready.taught(self._noise.release(self.ready.values))
+        model = self.ready.fitted(self._noise.release(self.ready.values))
         state = decision.plan.state
         total = accountant_for(model, state.promise).leaked(decision.plan.spend, state.budget)
         return Fit(
@@ -206,7 +233,7 @@ class PrivateFitWork(Work[Fit]):
     @cached_property
     def _noise(self) -> IntegerNoise:
         """The noise of all numbers together: that of a pure loss, as for any answer."""
-        kind, moved = noise_for(PureLoss), self.ready.asked
+        kind, moved = noise_for(PureLoss), self.ready.prepared
         return kind.for_loss(PureLoss(self.spec.tau), moved.sensitivity_in(kind.norm), len(self.ready.values))
 
 
@@ -215,9 +242,9 @@ def _given_again(fit: Fit, spec: PrivateFitSpec, account: Account) -> Fit:
     learnt = fit.learnt
     if learnt.spec != spec.asks() or learnt.tau < spec.tau:
         raise LedgerError(
-            f"the {learnt.parameter_in_words} of {account.dataset!r} was learnt already (entry {fit.entry}: "
-            f"{learnt.asked_for}), and a second release would leave a choice between the two; go on with what was "
-            "learnt"
+            f"the {learnt.parameter_in_words} of {account.dataset!r} {'were' if learnt.plural else 'was'} learnt "
+            f"already (entry {fit.entry}: {learnt.asked_for}), and a second release would leave a choice between the "
+            "two; go on with what was learnt"
         )
     state = account.state()
     total = accountant_for(fit.model, state.promise).leaked(spend_of(state), state.budget)

@@ -23,14 +23,19 @@ from bayesdp.frames.clocks import SHOWN
 from bayesdp.frames.dates import kinds_of_text
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.groups import pair_sums
+from bayesdp.frames.lagged_pairs import lagged_pairs
 from bayesdp.frames.transitions import Transitions, transitions
-from bayesdp.models import GaussianGroups, Model, OddsChain
-from bayesdp.models.layout import column_names
+from bayesdp.models import GaussianGroups, Model, OddsChain, OddsSeries, learnt, learnt_correlation, learnt_series
+from bayesdp.models.layout import ChainLayout, GroupLayout, column_names
 from bayesdp.models.learnt import MOST_CELLS, Learnt, sensitivity
 from bayesdp.models.learnt_correlation import LearntCorrelation, checked_bounds, pairs_sensitivity
+from bayesdp.models.learnt_series import LearntSeries, credible_series, sums_sensitivity, weight_of_strata
+from bayesdp.models.pair_regression import MOST_REACH
+from bayesdp.models.series_sums import Course
 from bayesdp.queries import AnyMechanism, Count, Query
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
+from bayesdp.session.private_fit_preview import Expected
 
 __all__ = ["QUESTION", "Learner", "Prepared", "PrivateFitSpec", "Within", "private_fit_spec"]
 
@@ -42,23 +47,24 @@ _CLOCKS: Mapping[str, Sequence[Scalar]] = dict(zip(SHOWN, (range(24), range(1, 8
 
 Within = str | Sequence[str] | Mapping[str, Sequence[Scalar]]
 
-Learner = OddsChain | GaussianGroups
+Learner = OddsChain | OddsSeries | GaussianGroups
 """The models that can learn."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The exact whole numbers of a private fit, which are released with noise only, and the model they lead to.
+    """The exact whole numbers of a private fit, which are released with noise only, and the model of noisy ones.
 
-    asked:  the release as the account sees it: what is charged, and its sensitivity.
-    values: the exact numbers.      taught: makes the model of noisy ones.
-    kept:   what else the ledger keeps of it.
+    prepared: the release that is charged, with its sensitivity.
+    values:   the exact numbers.
+    fitted:   returns the model for noisy numbers.
+    details:  further entries for the ledger.
     """
 
-    asked: PreparedQuery
+    prepared: PreparedQuery
     values: Sequence[int]
-    taught: Callable[[Sequence[int]], Learner]
-    kept: Mapping[str, Any]
+    fitted: Callable[[Sequence[int]], Learner]
+    details: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,16 @@ class PrivateFitSpec(ABC):
         """Return a checked spec; options: those of `Session.fit` that were given and are of one kind of model."""
 
     @abstractmethod
+    def question(self, checked_table: CheckedTable) -> PreparedQuery:
+        """Return the release to be charged, without reading; refuses a model that has nothing to learn."""
+
+    @abstractmethod
+    def expected(self, checked_table: CheckedTable) -> Expected:
+        """Return what the fit is expected to state, from public numbers alone; refuses as `question` does."""
+
+    @abstractmethod
     def prepared(self, checked_table: CheckedTable) -> Prepared:
-        """Read the exact numbers; refuses a model that has nothing to learn, and a table that is not as is public."""
+        """Read the exact numbers; refuses as `question` does, and a table that is not as is public."""
 
     @abstractmethod
     def asks(self) -> Mapping[str, Any]:
@@ -92,28 +106,27 @@ class OddsFitSpec(PrivateFitSpec):
     @classmethod
     def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> OddsFitSpec:
         """Return a checked spec; the strata are all that the columns named can hold, seen or not."""
-        within = _only(options, "within", "an odds chain")
-        given = dict(within) if isinstance(within, Mapping) else dict.fromkeys(column_names("within", within))
-        values = []
-        for name, listed in given.items():
-            cells = _CLOCKS.get(name) if listed is None else listed
-            if cells is None:
-                raise InvalidInputError(
-                    f"which values {name!r} has must be public, and only those of {', '.join(SHOWN)} are known"
-                    + in_python("; a session takes them with the column (a dictionary as within=)")
-                )
-            values.append(validation.distinct(f"within[{name!r}]", tuple(cells)))
-        strata = tuple(product(*values))
-        if not 1 <= len(strata) <= MOST_CELLS:
-            raise InvalidInputError(
-                param("within") + f" makes {len(strata)} strata; give at least one and at most {MOST_CELLS}"
-            )
-        return cls(tau, credibility, tuple(given), strata)
+        within, strata = _public_strata(_only(options, "within", "an odds chain"))
+        return cls(tau, credibility, within, strata)
 
     def asks(self) -> Mapping[str, Any]:
         return {"credibility": self.credibility, "within": list(self.within), "strata": set(self.strata)}
 
-    def prepared(self, checked_table: CheckedTable) -> Prepared:
+    def question(self, checked_table: CheckedTable) -> PreparedQuery:
+        model, _, states, _ = self._checked(checked_table)
+        (prepared,) = checked_table.prepared([Count(model.subject, equals=states[0])], FINEST_BITS, unread=True)
+        return _released(checked_table, prepared.query, sensitivity(model.memory))
+
+    def expected(self, checked_table: CheckedTable) -> Expected:
+        model, _, states, _ = self._checked(checked_table)
+        size = (len(self.strata), len(states), model.memory, checked_table.rows)
+        bounds = learnt.bounds_in_cases(*size, ceiling=model.odds, tau=self.tau, credibility=self.credibility)
+        return Expected(Learnt.parameter_in_words, checked_table.rows, self.tau, model.odds, bounds)
+
+    def _checked(
+        self, checked_table: CheckedTable
+    ) -> tuple[OddsChain, ChainLayout, tuple[Scalar, ...], tuple[int, ...]]:
+        """Return the chain, its columns, its public states and the shape of the counts."""
         model = checked_table.model
         assert isinstance(model, OddsChain)
         if model.estimated:
@@ -133,11 +146,16 @@ class OddsFitSpec(PrivateFitSpec):
             raise ModelError(
                 f"there are {math.prod(shape)} counts, more than the {MOST_CELLS} that are released at once"
             )
-        with kinds_of_text(checked_table.table, model.layout):
+        return model, model.layout, states, shape
+
+    def prepared(self, checked_table: CheckedTable) -> Prepared:
+        model, layout, states, shape = self._checked(checked_table)
+        assert model.subject is not None
+        with kinds_of_text(checked_table.table, layout):
             seen = transitions(
                 checked_table.table,
                 model.subject,
-                model.layout,
+                layout,
                 checked_table.missing,
                 memory=model.memory,
                 within=self.within,
@@ -148,19 +166,111 @@ class OddsFitSpec(PrivateFitSpec):
             cells = np.ix_([_place("stratum", self.strata, values)], *[axes] * (model.memory + 1))
             exact[cells] += np.array(counts, dtype=np.int64)[None]
 
-        def taught(noisy: Sequence[int]) -> OddsChain:
+        def fitted(noisy: Sequence[int]) -> OddsChain:
             tables = np.array(noisy).reshape(shape).tolist()
-            return model.learning(
+            return model.with_learnt(
                 Learnt(model.odds, self.tau, self.credibility, tables, self.within, self.strata),
             )
 
-        (asked,) = checked_table.asked([Count(model.subject, equals=states[0])], FINEST_BITS)
+        (prepared,) = checked_table.prepared([Count(model.subject, equals=states[0])], FINEST_BITS)
         return Prepared(
-            _released(checked_table, asked.query, sensitivity(model.memory)),
+            _released(checked_table, prepared.query, sensitivity(model.memory)),
             exact.ravel().tolist(),
-            taught,
+            fitted,
             {"fit": model.subject, "learning": Learnt.about(model.subject), "memory": model.memory},
         )
+
+
+@dataclass(frozen=True)
+class SeriesFitSpec(PrivateFitSpec):
+    """Sums of a series of two values, stratum by stratum, and of the products of its records by distance."""
+
+    within: tuple[str, ...]
+    strata: tuple[tuple[Scalar, ...], ...]
+
+    @classmethod
+    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> SeriesFitSpec:
+        """Return a checked spec; the strata are all that the columns named can hold, seen or not."""
+        within, strata = _public_strata(_only(options, "within", "a series of bounded odds"))
+        return cls(tau, credibility, within, strata)
+
+    def asks(self) -> Mapping[str, Any]:
+        return {"credibility": self.credibility, "within": list(self.within)}
+
+    def question(self, checked_table: CheckedTable) -> PreparedQuery:
+        model, _, states = self._checked(checked_table)
+        (prepared,) = checked_table.prepared([Count(model.subject, equals=states[1])], FINEST_BITS, unread=True)
+        return _released(checked_table, prepared.query, sums_sensitivity(len(model.odds)))
+
+    def expected(self, checked_table: CheckedTable) -> Expected:
+        model, _, _ = self._checked(checked_table)
+        bounds = learnt_series.bounds_in_cases(
+            len(self.strata),
+            checked_table.rows,
+            ceiling=tuple(model.odds),
+            tau=self.tau,
+            credibility=self.credibility,
+            additive=model.additive,
+        )
+        return Expected(LearntSeries.parameter_in_words, checked_table.rows, self.tau, tuple(model.odds), bounds)
+
+    def _checked(self, checked_table: CheckedTable) -> tuple[OddsSeries, ChainLayout, tuple[Scalar, ...]]:
+        """Return the series, its columns and its two public states."""
+        model = checked_table.model
+        assert isinstance(model, OddsSeries)
+        if model.estimated:
+            raise ModelError(
+                "what can be learnt by a release are the odds ratios of a series whose odds ratios are the largest "
+                "that are possible, not of one that was estimated"
+            )
+        if model.subject is None or model.layout is None:
+            raise ModelError(
+                "the series does not say which columns it is about; name them by its `located`, or by --state and "
+                "--order-by"
+            )
+        if len(model.odds) > MOST_REACH:
+            raise ModelError(f"a private fit of a series has a reach of at most {MOST_REACH}, not {len(model.odds)}")
+        checked_table.check_public((name for name in self.within if name in checked_table.table), "the strata are by")
+        states = _states(checked_table, model)
+        if len(states) != 2:
+            raise ModelError(
+                f"a private fit of a series is about records with two states, not {len(states)}; take a condition, or "
+                "an odds chain"
+            )
+        return model, model.layout, states
+
+    def prepared(self, checked_table: CheckedTable) -> Prepared:
+        model, layout, states = self._checked(checked_table)
+        assert model.subject is not None
+        reach = len(model.odds)
+        with kinds_of_text(checked_table.table, layout):
+            seen = lagged_pairs(
+                checked_table.table,
+                model.subject,
+                layout,
+                checked_table.missing,
+                states=states,
+                reach=reach,
+                within=self.within,
+            )
+        weight, places = weight_of_strata(reach), [_place("stratum", self.strata, values) for values in seen.strata]
+        totals, records = [0] * len(self.strata), [0] * len(self.strata)
+        for place, total, number in zip(places, seen.totals, seen.records, strict=True):
+            totals[place], records[place] = weight * total, number
+        renamed = np.array([*places, -1], dtype=np.int16)
+        course = Course.of(renamed[seen.course], len(self.strata))
+        course.check(reach)
+        ceiling = tuple(model.odds)
+
+        def fitted(noisy: Sequence[int]) -> OddsSeries:
+            odds = credible_series(
+                course, noisy, ceiling=ceiling, tau=self.tau, credibility=self.credibility, additive=model.additive
+            )
+            settings = (ceiling, self.tau, self.credibility, odds, list(noisy), records)
+            return model.with_learnt(LearntSeries(*settings, self.within, self.strata))
+
+        details = {"fit": model.subject, "learning": LearntSeries.about(model.subject), "reach": reach}
+        return Prepared(self.question(checked_table), [*totals, *seen.products], fitted, details)
 
 
 @dataclass(frozen=True)
@@ -183,7 +293,20 @@ class CorrelationFitSpec(PrivateFitSpec):
     def asks(self) -> Mapping[str, Any]:
         return {"credibility": self.credibility, "bounds": list(self.bounds)}
 
-    def prepared(self, checked_table: CheckedTable) -> Prepared:
+    def question(self, checked_table: CheckedTable) -> PreparedQuery:
+        _, layout, _, size = self._checked(checked_table)
+        released = AnyMechanism(layout.value[0], what="noisy sums of squares and products")
+        return _released(checked_table, released, pairs_sensitivity(size))
+
+    def expected(self, checked_table: CheckedTable) -> Expected:
+        _, _, ceiling, size = self._checked(checked_table)
+        bounds = learnt_correlation.bounds_in_cases(
+            size, checked_table.rows, ceiling=ceiling, tau=self.tau, credibility=self.credibility
+        )
+        return Expected(LearntCorrelation.parameter_in_words, checked_table.rows, self.tau, ceiling, bounds)
+
+    def _checked(self, checked_table: CheckedTable) -> tuple[GaussianGroups, GroupLayout, float, int]:
+        """Return the groups, their columns, the ceiling and the largest size."""
         model = checked_table.model
         assert isinstance(model, GaussianGroups)
         ceiling, size, layout = model.correlation, model.size, model.layout
@@ -201,20 +324,27 @@ class CorrelationFitSpec(PrivateFitSpec):
                     "{value} and {group}, without roles"
                 )
             )
+        return model, layout, ceiling, size
+
+    def prepared(self, checked_table: CheckedTable) -> Prepared:
+        model, layout, ceiling, size = self._checked(checked_table)
         groups, sums = pair_sums(checked_table.table, layout, self.bounds, size, checked_table.missing)
 
-        def taught(noisy: Sequence[int]) -> GaussianGroups:
-            return model.learning(
+        def fitted(noisy: Sequence[int]) -> GaussianGroups:
+            return model.with_learnt(
                 LearntCorrelation(ceiling, self.tau, self.credibility, self.bounds, size, groups, list(noisy))
             )
 
         (column,) = layout.value
-        released = AnyMechanism(column, what="noisy sums of squares and products")
-        kept = {"fit": column, "learning": LearntCorrelation.about(column)}
-        return Prepared(_released(checked_table, released, pairs_sensitivity(size)), sums, taught, kept)
+        details = {"fit": column, "learning": LearntCorrelation.about(column)}
+        return Prepared(self.question(checked_table), sums, fitted, details)
 
 
-SPECS: Mapping[str, type[PrivateFitSpec]] = {OddsChain.kind: OddsFitSpec, GaussianGroups.kind: CorrelationFitSpec}
+SPECS: Mapping[str, type[PrivateFitSpec]] = {
+    OddsChain.kind: OddsFitSpec,
+    OddsSeries.kind: SeriesFitSpec,
+    GaussianGroups.kind: CorrelationFitSpec,
+}
 
 
 def private_fit_spec(model: Model, tau: float, credibility: float, options: Mapping[str, Any]) -> PrivateFitSpec:
@@ -222,10 +352,31 @@ def private_fit_spec(model: Model, tau: float, credibility: float, options: Mapp
     tau, share = validation.positive("tau", tau), validation.probability("credibility", credibility)
     if model.kind not in SPECS:
         raise ModelError(
-            "what can be learnt by a release is the odds ratio of an odds-chain model, or the correlation of a "
-            f"gaussian model: start from one that has the largest possible, not with a {model.kind} model"
+            "what can be learnt by a release are the odds ratios of an odds-chain or odds-series model, or the "
+            "correlation of a gaussian model: start from one that has the largest possible, not with a "
+            f"{model.kind} model"
         )
     return SPECS[model.kind].of(tau, share, {name: given for name, given in options.items() if given is not None})
+
+
+def _public_strata(within: Within | None) -> tuple[tuple[str, ...], tuple[tuple[Scalar, ...], ...]]:
+    """Return the columns of strata, and all their values together: what the columns can hold, seen or not."""
+    given = dict(within) if isinstance(within, Mapping) else dict.fromkeys(column_names("within", within))
+    values = []
+    for name, listed in given.items():
+        cells = _CLOCKS.get(name) if listed is None else listed
+        if cells is None:
+            raise InvalidInputError(
+                f"which values {name!r} has must be public, and only those of {', '.join(SHOWN)} are known"
+                + in_python("; a session takes them with the column (a dictionary as within=)")
+            )
+        values.append(validation.distinct(f"within[{name!r}]", tuple(cells)))
+    strata = tuple(product(*values))
+    if not 1 <= len(strata) <= MOST_CELLS:
+        raise InvalidInputError(
+            param("within") + f" makes {len(strata)} strata; give at least one and at most {MOST_CELLS}"
+        )
+    return tuple(given), strata
 
 
 def _only(options: Mapping[str, Any], name: str, model: str) -> Any:
@@ -239,13 +390,16 @@ def _released(checked_table: CheckedTable, query: Query, moved: int) -> Prepared
     return PreparedQuery(query, QUESTION, None, moved, checked_table.rows)
 
 
-def _states(checked_table: CheckedTable, model: OddsChain) -> tuple[Scalar, ...]:
+def _states(checked_table: CheckedTable, model: OddsChain | OddsSeries) -> tuple[Scalar, ...]:
     """Return the public states: those of the model, or false and true of a condition."""
     if model.states:
         return tuple(model.states)
     if model.subject in checked_table.table:
+        kind = "chain" if isinstance(model, OddsChain) else "series"
         raise ModelError(
-            f"which values {model.subject!r} has must be public: list them as the " + param("states") + " of the chain"
+            f"which values {model.subject!r} has must be public: list them as the "
+            + param("states")
+            + f" of the {kind}"
         )
     return (False, True)
 

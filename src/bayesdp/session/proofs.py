@@ -1,4 +1,4 @@
-"""The proof pages, docs/theory: in an installed package as well as in a checkout."""
+"""The proof pages (docs/theory), in an installed package and in a checkout."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def proof(name: str) -> Proof:
 
 
 def proof_names() -> tuple[str, ...]:
-    """Return the names of all pages: the theorems, and what they rest on."""
+    """Return the names of all pages: the theorems and their foundations."""
     folder = _folder()
     pages = (Path(entry.name) for entry in folder.iterdir()) if folder.is_dir() else ()
     return tuple(sorted(page.stem for page in pages if page.suffix == ".md"))

@@ -1,7 +1,7 @@
 """What is public in an account: the columns that the holder of the data named, and who is in which part by them.
 
-A column that was asked about, or that the model describes, is protected by noise, and can never become public. The
-reverse holds as well: a question about public columns alone is refused (`prepare`).
+A column that a release or the model is about is protected by noise, and can never become public. Conversely, a
+question about public columns alone is refused (`prepare`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["check_members", "check_nameable", "name_public"]
 def name_public(ledger: Ledger, dataset: str, columns: str | Sequence[str], *, reason: str) -> State:
     """Name columns of a data set as public, for a reason that the ledger keeps: the word of the holder of the data.
 
-    From then on questions can be filtered and parted by them without noise. It cannot be taken back.
+    From then on, questions can be filtered and divided by them without noise. This cannot be undone.
 
     Raises InvalidInputError for a column that the model describes or that was asked about, LedgerError if the data set
     has no account.
@@ -42,7 +42,7 @@ def name_public(ledger: Ledger, dataset: str, columns: str | Sequence[str], *, r
 
 
 def check_nameable(columns: Collection[str], table: LazyTable, described: Collection[str]) -> None:
-    """Refuse to open an account with columns as public that the table does not have, or the model describes."""
+    """Refuse public columns that the table does not have, or that the model describes, when an account is opened."""
     table.check_names(columns)
     _refuse([column for column in columns if column in described])
 
@@ -50,7 +50,7 @@ def check_nameable(columns: Collection[str], table: LazyTable, described: Collec
 def check_members(
     dataset: str, by: str, before: Mapping[str, Any], now: Mapping[str, Any], checked_table: CheckedTable
 ) -> None:
-    """Refuse parts whose members are not those that were noted before.
+    """Refuse parts whose members differ from those recorded before.
 
     Of a table that has grown, only the records up to where it ended then are compared.
     """
@@ -77,7 +77,7 @@ def _refuse(columns: Sequence[str]) -> None:
 
 
 def _protected(entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield the columns that a data set's model describes, and those that were asked about."""
+    """Yield the columns that a data set's model describes, and those of its releases."""
     for entry in entries:
         if entry.kind == "open":
             for text in Model.from_dict(entry.content()["model"]).columns:
@@ -90,7 +90,7 @@ def _protected(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _columns_in(text: str | None) -> Iterator[str]:
-    """Yield the columns that a column or a condition is made of; a column's name may look like a condition."""
+    """Yield the columns that a column or a condition uses; a column's name may look like a condition."""
     if text is None:
         return
     yield text

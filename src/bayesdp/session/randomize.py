@@ -1,4 +1,4 @@
-"""A whole column released by randomized response: each record kept or flipped by chance on its own."""
+"""A whole column released by randomized response: each record is kept or flipped at random, independently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import spend_of
 from bayesdp.session.approximate_accounting import ApproximateAccountant
-from bayesdp.session.charging import Charged, Decision, Work, carry_out
+from bayesdp.session.charging import Charged, Decision, SingleAnswer, carry_out
 from bayesdp.session.plan import AnyAccountant, Plan, Target, begun_before
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
@@ -30,7 +30,7 @@ __all__ = ["Randomized", "randomize"]
 
 @dataclass(frozen=True)
 class Randomized(Stored):
-    """A column of true and false, each kept or flipped by chance, and what it cost.
+    """A column of true and false, each kept or flipped at random, and its cost.
 
     column: None in a session's history: the ledger does not keep it.
     delta:  the δ of the account, if it promises (ε, δ); `epsilon_total` is then the ε used so far at this δ.
@@ -54,7 +54,7 @@ class Randomized(Stored):
 
     @classmethod
     def _recognised(cls, body: Mapping[str, Any]) -> bool:
-        """Whether it is one: the first version did not write its kind, and then it is known by its entries."""
+        """Tell whether a document is one: the first version wrote no kind, so its fields identify it."""
         return super()._recognised(body) or ("kind" not in body and set(cls._stored_names()) - cls.added <= set(body))
 
     @property
@@ -64,7 +64,7 @@ class Randomized(Stored):
 
     @property
     def outcome(self) -> str:
-        """That the ledger does not keep the column."""
+        """The note that the ledger does not store the column."""
         return "not kept"
 
     def _printed(self) -> Sequence[Section]:
@@ -100,25 +100,25 @@ def randomize(
     model = checked_table.model
     if len(model.members) > 1 or len(model.states) != 2 or model.subject is None:
         raise QueryError("randomized response is for a chain of two states that names its column or condition")
-    (asked,) = checked_table.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
-    asked = replace(asked, question=fingerprint({"randomize": model.subject}))
-    truths = boolean_column(frame, checked_table.table, asked.query)
+    (prepared,) = checked_table.prepared([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+    prepared = replace(prepared, question=fingerprint({"randomize": model.subject}))
+    column = boolean_column(frame, checked_table.table, prepared.query)
     if checked_table.read([Count(model.subject, isin=tuple(model.states))])[0].counts != (checked_table.rows,):
         raise RecordsError(f"{checked_table.name} holds other states than the chain's")
-    if len(truths) != checked_table.rows:
-        raise FrameError(f"{checked_table.name} has {len(truths)} rows now, but had {checked_table.rows}")
+    if len(column) != checked_table.rows:
+        raise FrameError(f"{checked_table.name} has {len(column)} rows now, but had {checked_table.rows}")
 
-    _, drawn = carry_out(account, Randomizing(model.subject, asked, truths, accountant, target, terms, attempt))
-    return drawn[asked.question]
+    _, drawn = carry_out(account, Randomizing(model.subject, prepared, column, accountant, target, terms, attempt))
+    return drawn[prepared.question]
 
 
 @dataclass(frozen=True)
-class Randomizing(Work[Randomized]):
+class Randomizing(SingleAnswer[Randomized]):
     """A column that is released by randomized response. Each is a release of its own: the ledger keeps no column."""
 
     subject: str
-    asked: PreparedQuery
-    truths: Any
+    prepared: PreparedQuery
+    column: Any
     accountant: AnyAccountant
     target: Target
     terms: Mapping[str, Any]
@@ -127,27 +127,27 @@ class Randomizing(Work[Randomized]):
     @property
     def questions(self) -> tuple[str, ...]:
         """The fingerprint of the column."""
-        return (self.asked.question,)
+        return (self.prepared.question,)
 
     def decided(self, state: State) -> Decision:
-        """Return what to charge: nothing if the column was charged in the same terms, and never drawn."""
-        begun = begun_before(self.asked, state, {"asked": self.target.to_dict()})
+        """Return what to charge: nothing if the column was charged on the same terms, and never drawn."""
+        begun = begun_before(self.prepared, state, {"asked": self.target.to_dict()})
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, PureLoss(0.0), (), {}, None, begun=begun)), ())
         spent, epsilon = spend_of(state), self.target.epsilon or 0.0
         if isinstance(self.accountant, ApproximateAccountant):
             (cost,) = self.accountant.offers(
-                (self.asked.query,), epsilon=epsilon, share=None, noise="laplace", spent=spent, budget=state.budget
+                (self.prepared.query,), epsilon=epsilon, share=None, noise="laplace", spent=spent, budget=state.budget
             )
         else:
-            cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
+            cost = self.accountant.affordable((self.prepared.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
-        planned = Plan(state, cost.loss, (self.asked,), {}, cost)
+        planned = Plan(state, cost.loss, (self.prepared,), {}, cost)
         terms = {**self.terms, "randomized": self.subject}
         return Decision(planned, planned.to_charge(lambda _: {"asked": self.target.to_dict()}, terms))
 
     def drawn(self, decision: Decision, charged: Charged) -> Randomized:
-        """Keep or flip every record by chance."""
+        """Keep or flip every record at random."""
         mechanism = RandomizedResponseMechanism(charged.tau)
         return Randomized(
             subject=self.subject,
@@ -156,10 +156,10 @@ class Randomizing(Work[Randomized]):
             **charged.cost,
             entry=charged.entry,
             head=charged.head,
-            column=mechanism.release_column(self.truths, TRUTH),
+            column=mechanism.release_column(self.column, TRUTH),
             delta=None if decision.plan.state.promise is None else decision.plan.state.promise["delta"],
         )
 
     def stored(self, body: Mapping[str, Any]) -> Randomized:
-        """Refuse: another process has the column of this charge, and the ledger does not keep it."""
+        """Refuse: another process has released the column of this charge, and the ledger does not store it."""
         raise LedgerError("another process has released the column of the same charge; ask again for one of your own")

@@ -1,4 +1,4 @@
-"""A release made elsewhere, charged to the same account: only its loss is known."""
+"""A release made outside of bayesdp, charged to the same account: only its loss is known."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.ledger import Account, State
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss, Loss, Neighbours, PureLoss, under_replacement
 from bayesdp.queries import AnyMechanism
+from bayesdp.queries.region import Region
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Cost, rho_of, spend_of
 from bayesdp.session.approximate_accounting import ApproximateAccountant
-from bayesdp.session.charging import Charged, Decision, Work, carry_out
+from bayesdp.session.charging import Charged, Decision, SingleAnswer, carry_out
 from bayesdp.session.plan import AnyAccountant, Plan, begun_before, charge_of
 from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.retries import Attempt
@@ -63,7 +64,8 @@ class Recorded(Stored):
     stated:     the loss it was made with, for its own kind of `neighbours`: its definition and amounts.
     loss:       what was charged, as the ledger keeps it.
     delta:      the δ of the account, if it promises (ε, δ); `epsilon_total` is then the ε used so far at this δ.
-    published:  it was out already when it was recorded, so the budget could not stop it.
+    window:     the records that it read, as the ledger keeps them; None for all of them.
+    published:  it was published before it was recorded, so the budget could not stop it.
     """
 
     what: str
@@ -80,9 +82,10 @@ class Recorded(Stored):
     stated: Mapping[str, Any] | None = field(default=None, hash=False)
     loss: Mapping[str, Any] | None = field(default=None, hash=False)
     delta: float | None = None
+    window: Mapping[str, Any] | None = field(default=None, hash=False)
 
     kind: ClassVar[str] = "recorded"
-    added: ClassVar[frozenset[str]] = frozenset({"stated", "loss", "delta"})
+    added: ClassVar[frozenset[str]] = frozenset({"stated", "loss", "delta", "window"})
 
     @property
     def about(self) -> str:
@@ -91,7 +94,7 @@ class Recorded(Stored):
 
     @property
     def outcome(self) -> str:
-        """That the result is not in the ledger."""
+        """The note that the result is not in the ledger."""
         return "made elsewhere"
 
     @property
@@ -106,7 +109,8 @@ class Recorded(Stored):
         stated = _in_words(self.stated or {}) if self.stated_tau is None else f"tau = {shown_below(self.stated_tau)}"
         sentences = [
             f"Recorded: {self.what}, made elsewhere with {stated}.",
-            f"It was charged as {charged}{doubled} (entry {self.entry}).",
+            f"It was charged as {charged}{doubled} (entry {self.entry})"
+            + ("." if self.window is None else f", to the records in {Region.from_dict(self.window).description}."),
             f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = {shown_above(self.epsilon_total)} "
             f"in all (theorem {self.theorem}); remaining: {left}.",
             f"With that, {shown_odds(self.epsilon_total)}."
@@ -148,7 +152,7 @@ def stated_loss(tau: object, loss: object, definition: str) -> PureLoss | Approx
 
 
 def _document(loss: Loss) -> dict[str, Any]:
-    """Return a loss as a JSON object, with what it is called in ledgers."""
+    """Return a loss as a JSON object, with its name in ledgers."""
     if isinstance(loss, ApproximateLoss):
         return {"definition": "approximate", "tau": loss.tau, "delta": loss.delta}
     assert isinstance(loss, ConcentratedLoss)
@@ -168,6 +172,12 @@ def _as_charged(loss: Loss) -> PureLoss | ConcentratedLoss:
     return loss
 
 
+_READS_ALL = (
+    "this account is about a few records of each group, and a release made elsewhere may have read all of them; open "
+    "an account of groups that keep every record for such releases"
+)
+
+
 def record(
     accountant: AnyAccountant,
     account: Account,
@@ -180,12 +190,15 @@ def record(
     definition: str,
     column: str | None,
     published: bool,
+    region: Region | None,
     attempt: Attempt,
 ) -> Recorded:
     """Charge a release made elsewhere: plan, charge, and store what was recorded.
 
     Raises InvalidInputError for what the account cannot take, BudgetError if the budget does not allow it.
     """
+    if accountant.model.reads is not None:
+        raise InvalidInputError(_READS_ALL)
     stated = stated_loss(tau, loss, definition)
     if neighbours is None:
         if loss is not None:
@@ -211,10 +224,11 @@ def record(
         "neighbours": neighbours,
         "published": published,
         **({} if pure else {"stated": _document(stated)}),
+        **({} if region is None else {"window": region.to_dict()}),
     }
-    work = Recording(query, charged, recorded, accountant, terms, attempt)
+    work = Recording(query, charged, recorded, region, accountant, terms, attempt)
     _, entered = carry_out(account, work)
-    return entered[work.asked.question]
+    return entered[work.prepared.question]
 
 
 def _replaced(stated: PureLoss | ApproximateLoss | ConcentratedLoss, neighbours: Neighbours) -> Loss:
@@ -228,51 +242,60 @@ def _replaced(stated: PureLoss | ApproximateLoss | ConcentratedLoss, neighbours:
 
 
 @dataclass(frozen=True)
-class Recording(Work[Recorded]):
+class Recording(SingleAnswer[Recorded]):
     """A release made elsewhere: nothing is drawn, but that it was recorded."""
 
     query: AnyMechanism
     loss: PureLoss | ConcentratedLoss
     recorded: Mapping[str, Any]
+    region: Region | None
     accountant: AnyAccountant
     terms: Mapping[str, Any]
     attempt: Attempt
 
     @cached_property
-    def asked(self) -> PreparedQuery:
+    def prepared(self) -> PreparedQuery:
         """The release as the account sees it."""
-        return PreparedQuery(self.query, fingerprint({"recorded": self.recorded["what"]}), None, 0, 0)
+        what = {"recorded": self.recorded["what"]}
+        return PreparedQuery(self.query, fingerprint(what), None, 0, 0, region=self.region)
 
     @property
     def questions(self) -> tuple[str, ...]:
         """The fingerprint of what was recorded."""
-        return (self.asked.question,)
+        return (self.prepared.question,)
 
     def decided(self, state: State) -> Decision:
-        """Return what to charge: nothing if the same was charged, and could not be noted as recorded."""
-        begun = begun_before(self.asked, state, {"recorded": dict(self.recorded)}, loss=self.loss)
+        """Return what to charge: nothing if the same release was charged before, but not stored as recorded."""
+        begun = begun_before(self.prepared, state, {"recorded": dict(self.recorded)}, loss=self.loss)
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, self.loss, (), {}, None, begun=begun)), ())
         cost = self._cost(state)
-        planned = Plan(state, self.loss, (self.asked,), {}, cost)
+        planned = Plan(state, self.loss, (self.prepared,), {}, cost)
         details = {
             "recorded": dict(self.recorded),
             **cost.entries,
             "query": self.query.to_dict(),
             **{name: value for name, value in self.terms.items() if value is not None},
         }
-        return Decision(planned, (charge_of(self.asked, self.loss, details, state),))
+        return Decision(planned, (charge_of(self.prepared, self.loss, details, state),))
 
     def _cost(self, state: State) -> Cost:
         """Return what it costs; BudgetError if the budget does not allow it, unless it is published."""
         spent, published = spend_of(state), self.recorded["published"]
         if isinstance(self.accountant, ApproximateAccountant):
             return self.accountant.cost_of_loss(
-                (self.query,), self.loss, spent=spent, budget=state.budget, enforced=not published
+                (self.query,),
+                self.loss,
+                spent=spent,
+                budget=state.budget,
+                enforced=not published,
+                regions=(self.region,),
             )
         assert isinstance(self.loss, PureLoss)
         limit = _NO_LIMIT if published else state.budget
-        cost = self.accountant.cost_of((self.query,), tau=self.loss.tau, spent=spent, budget=limit)
+        cost = self.accountant.cost_of(
+            (self.query,), tau=self.loss.tau, spent=spent, budget=limit, regions=(self.region,)
+        )
         return replace(cost, budget=state.budget)
 
     def drawn(self, decision: Decision, charged: Charged) -> Recorded:

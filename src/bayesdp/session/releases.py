@@ -1,4 +1,4 @@
-"""Several releases on one data set: what a session returns of them, in a table."""
+"""Several releases on one data set, as a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = TypeVar("Kind", bound=StoredRelease, covariant=True)
 
 
 class Releases(tuple[Kind, ...], Displayed):
-    """A tuple of releases. Prints as a table: what was asked, what came out, what it cost."""
+    """A tuple of releases. Prints as a table: the question, the result, the cost."""
 
     def _printed(self) -> Sequence[Section]:
         if not self:

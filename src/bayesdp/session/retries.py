@@ -15,18 +15,18 @@ from bayesdp.session.plan import Plan, TooFineError
 __all__ = ["Attempt", "with_retries"]
 
 GRIDS = (FINEST_BITS, 32, 24, 16, 8)
-"""How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
+"""How fine a grid may be, in bits, finest first; a small τ needs a coarser one, so that its noise fits into 64 bits."""
 
 PATIENCE = 3.0
 PAUSE = 0.02
-"""How many seconds to wait for the answer to the same question by another process, and between looks at the ledger."""
+"""How many seconds to wait for another process's answer to the same question, and between reads of the ledger."""
 
 _TOO_SMALL = "that takes more noise than fits into 64 bits; ask for a larger epsilon or a smaller alpha"
 
 T = TypeVar("T")
 
 
-class InTheMakingError(Exception):
+class InProgressError(Exception):
     """Another process was charged for the same question a moment ago and is about to store its answer."""
 
 
@@ -44,12 +44,12 @@ class Attempt:
     def unless_in_progress(self, plan: Plan) -> Plan:
         """Return the plan; raise if another process is already computing the answer to one of its questions.
 
-        The ledger's clock tells such a charge from one whose answer was lost in a crash: ours may be wrong.
+        The age of the charge, by the ledger's clock, tells this from an answer that was lost in a crash.
         """
-        state, asked = plan.state, [*plan.fresh, *(begun for begun, _ in plan.begun)]
-        charged = [state.unanswered(one.question) for one in asked] if self.waiting and state.pending else []
+        state, prepared = plan.state, [*plan.fresh, *(begun for begun, _ in plan.begun)]
+        charged = [state.unanswered(one.question) for one in prepared] if self.waiting and state.pending else []
         if any(pending is not None and _seconds(pending.moment, state.moment) < PATIENCE for pending in charged):
-            raise InTheMakingError
+            raise InProgressError
         return plan
 
 
@@ -68,12 +68,12 @@ def with_retries(attempt: Callable[[Attempt], T]) -> T:
 
 
 def _patiently(attempt: Callable[[Attempt], T], bits: int) -> T:
-    """Return what an attempt returns; it gives way to other processes for a while, and then no longer."""
+    """Return what an attempt returns; for a while, the attempt waits for other processes."""
     begun = time.monotonic()
     while time.monotonic() < begun + PATIENCE:
         try:
             return attempt(Attempt(bits, waiting=True))
-        except InTheMakingError:
+        except InProgressError:
             time.sleep(PAUSE)
     return attempt(Attempt(bits, waiting=False))
 

@@ -22,9 +22,10 @@ from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
+from bayesdp.frames.periods import Every
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Check, Ledger, State, default_ledger
-from bayesdp.losses import Loss, Neighbours
+from bayesdp.losses import Loss, Neighbours, assumed_replacing
 from bayesdp.models import AnyOf, Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
@@ -33,7 +34,7 @@ from bayesdp.session.accounting import check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.answering import EXTENT, Answering
 from bayesdp.session.answers import Answers
-from bayesdp.session.approximate_accounting import ApproximateAccountant, NoiseKind, accountant_for
+from bayesdp.session.approximate_accounting import ApproximateAccountant, NoiseKind, accountant_for, promise_of
 from bayesdp.session.charging import carry_out
 from bayesdp.session.delta_words import MEANING
 from bayesdp.session.discretion import discreetly
@@ -41,16 +42,19 @@ from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Target, plan
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.preview import Preview, preview_of
-from bayesdp.session.private_fit import Fit, first_fit, learn
+from bayesdp.session.private_fit import Fit, check_expected, first_fit, learn, preview_of_fit
+from bayesdp.session.private_fit_preview import FitPreview
 from bayesdp.session.private_fit_spec import QUESTION, Within, private_fit_spec
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Recorded, record
 from bayesdp.session.releases import Releases, StoredRelease, release_stored
 from bayesdp.session.retries import Attempt, with_retries
+from bayesdp.session.running import RunningWork, on_the_same_grid, stream_of, stream_target
+from bayesdp.session.running_totals import RunningPreview, RunningTotals
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
-__all__ = ["Session"]
+__all__ = ["Session", "budget_differs"]
 
 T = TypeVar("T")
 
@@ -58,15 +62,25 @@ OUTSIDE = "the records are not what the model or the question needs"
 """What the ledger keeps of a refusal: the same for all, since more would tell about records."""
 
 
+def budget_differs(dataset: str, budget: float, wanted: float) -> str:
+    """Return that a data set has another budget than a session names, and what changes it.
+
+    >>> budget_differs("steps", 2.0, 5.0)
+    'the budget of steps is 2, not 5; bayesdp budget lower and raise change it'
+    """
+    return f"the budget of {dataset} is {budget:g}, not {wanted:g}; bayesdp budget lower and raise change it"
+
+
 class Session(Displayed):
     """Releases answers about one table under one model, within one budget.
 
-    frame:   a dataframe of any supported engine, or the path of files (Parquet, CSV and others: docs/frames.md).
+    frame:   a dataframe of any supported engine, or the path of files, or a list of such paths (docs/frames.md).
     model:   what is assumed about how records are correlated. The table must be within it.
     dataset: the name of the data set in the ledger. The same data must always have the same name: the ledger cannot
              know that two names are one table.
     epsilon: the budget. The first release writes it into the ledger with the model and a description of the table, and
-             opening the data set again does not change it: `bayesdp budget lower` and `raise` do.
+             opening the data set again does not change it: `bayesdp budget lower` and `raise` do, and a warning states
+             the budget that is in force.
     delta:   the δ of an account that promises (ε, δ), such as 1e-6: releases may have Gaussian noise, and what many of
              them cost grows with the square root of their number (docs/theory/accounting.md). It is fixed when the
              account is opened, for its whole life; None opens an account that promises ε alone, and goes on with an
@@ -118,9 +132,7 @@ class Session(Displayed):
         model = model.at_any_length() if growing else model
         named = column_names("public", public)
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
-        loss = None
-        if delta is not None:
-            loss = {"definition": "approximate", "delta": validation.probability("delta", delta)}
+        promised = None if delta is None else validation.probability("delta", delta)
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
         self._accept = None if accept is None else _reason(accept)
@@ -131,11 +143,18 @@ class Session(Displayed):
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
             _check_alone(model)
-            self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
+            self._ledger.check_model(
+                self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",), growing=growing
+            )
             self._credibility = self._credibility_of(model, credibility)
-            if loss is not None and self._credibility is not None:
+            if promised is not None and self._credibility is not None:
                 _refuse_credibility()
             self._checked_table = self._discreetly(lambda: CheckedTable.of(frame, model, missing, growing=growing))
+            self._ledger.check_description(
+                self._dataset,
+                self._checked_table.description | self._converted_with,
+                tuple(self._checked_table.table.schema),
+            )
             check_nameable(named, self._checked_table.table, self._checked_table.model_columns)
             self._checked_table = self._checking(self._checked_table.model_columns, self._checked_table.checked)
             self._model = self._checked_table.model
@@ -147,7 +166,7 @@ class Session(Displayed):
                 at_once=False,
                 separate_because=separate_because,
                 public=named,
-                loss=loss,
+                loss=None if promised is None else promise_of(self._model, budget, promised),
             )
             self._promise = self._account.promise
             if self._promise is not None:
@@ -155,7 +174,13 @@ class Session(Displayed):
             self._checked_table = replace(self._checked_table, public=frozenset(self._account.public))
             self._dataset, self._place = self._account.dataset, self._ledger.name
             self._take_over(first_fit(self._account.answers(QUESTION)))
-            self._extent = self._grown() if growing else None
+            growth = None if self._account.grown is None else self._ledger.growth(self._dataset)
+            stayed = [] if growth is None else [Extent.from_dict(extent) for extent in growth["extents"]]
+            self._extent = self._grown(stayed) if growing else None
+            self._checked_table = replace(
+                self._checked_table, extent=self._extent, stayed_until=stayed[0].until if stayed else None
+            )
+            self._warn_of_budget(budget)
         except BaseException:
             self.close()
             raise
@@ -184,7 +209,7 @@ class Session(Displayed):
         return None if kept is None else check_credibility(model, kept)
 
     def _take_over(self, fit: Fit | None) -> None:
-        """Go on with the model that the account has learnt, if it has; refuses one that was learnt elsewhere."""
+        """Continue with the model that the account has learnt, if any; refuses a model that was learnt elsewhere."""
         learnt = self._model.opened_as is not self._model
         if learnt and (fit is None or fit.model.identity != self._model.identity):
             raise LedgerError(
@@ -192,6 +217,11 @@ class Session(Displayed):
                 "release told would not be accounted for. Use the ledger and the data set it was learnt with"
             )
         known = self._model if fit is None else fit.model
+        if fit is not None and self._checked_table.growing and known.at_any_length().identity != known.identity:
+            raise LedgerError(
+                f"the account of {self._dataset!r} has learnt its model from a table that did not grow, with a limit "
+                "on its length"
+            )
         known = known if self._promise is None else known.opened_as  # the limits are those of what was assumed first
         self._model = known if known is self._model else replace(known, diagnosis=self._model.diagnosis)
         self._checked_table = replace(self._checked_table, model=self._model)
@@ -200,7 +230,7 @@ class Session(Displayed):
 
     @property
     def _converted_with(self) -> dict[str, Any]:
-        """What the account keeps of how spends are converted, beside the model."""
+        """How the account converts spends, as far as the account stores it beside the model."""
         return {} if self._credibility is None else {"credibility": self._credibility}
 
     def _leaked(self, state: State) -> float:
@@ -216,21 +246,30 @@ class Session(Displayed):
         if not self._account.is_open:
             accountant.check(self._account.state().budget)
 
-    def _grown(self) -> Extent:
-        """Return how far the table reaches now; refuses one that does not continue what it was."""
+    def _grown(self, stayed: Sequence[Extent]) -> Extent:
+        """Return how far the table reaches now; refuses a table that does not continue the earlier one.
+
+        stayed: how far it reached as long as it did not grow.
+        """
         charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
         known = (charge.get("details", {}).get(EXTENT) for charge in charges)
-        earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
+        earlier = dict.fromkeys([*stayed, *(Extent.from_dict(extent) for extent in known if extent is not None)])
         return self._discreetly(lambda: self._checked_table.check_grown(tuple(earlier)))
 
+    def _warn_of_budget(self, wanted: float | None) -> None:
+        """Warn if the account was opened with another budget, which opening it again does not change."""
+        state = self._account.last_state() if self._account.is_open else None
+        if wanted is not None and state is not None and state.budget != wanted:
+            warnings.warn(budget_differs(self._dataset, state.budget, wanted), stacklevel=3)
+
     def _discreetly(self, work: Callable[[], T]) -> T:
-        """Do what reads records: a refusal does not say what is wrong with them, and is entered in the ledger."""
+        """Run code that reads records: a refusal hides what is wrong with them, and is entered in the ledger."""
         return discreetly(work, lambda: self._ledger.refused(self._dataset, OUTSIDE))
 
     def _checking(self, columns: Iterable[str], work: Callable[[], T]) -> T:
-        """Do what reads private values of columns, and so tells whether they are as the model says.
+        """Run code that reads private values of columns, and so reveals whether they are as the model assumes.
 
-        The ledger keeps that it is done before it is, and limits how often (`ledger.checks`).
+        The ledger records each such check before it runs, and limits their number (`ledger.checks`).
         """
         check = self._checked_table.check_of(columns)
         if check not in self._checks:
@@ -239,7 +278,7 @@ class Session(Displayed):
         return discreetly(work, lambda: self._ledger.refused(self._dataset, OUTSIDE, check))
 
     def _check_parts(self, by: str) -> None:
-        """Refuse parts whose members are no longer those that were released about."""
+        """Refuse parts whose members are no longer those of earlier releases."""
         extent = self._extent
         named = any(member.entity_columns for member in self._model.members)
         if by in self._parts or (extent is not None and not named):  # records without a name are counted (`Extent`)
@@ -253,7 +292,7 @@ class Session(Displayed):
         self._parts.add(by)
 
     def _accepted(self, accept: str | None) -> str | None:
-        """Return the reason for a release under a model that its diagnosis denies; refuses one without a reason."""
+        """Return the reason for a release under a model that its diagnosis denies; refuses if no reason is given."""
         diagnosis = self._model.diagnosis
         if diagnosis is None or not diagnosis.violated:
             return None
@@ -279,7 +318,7 @@ class Session(Displayed):
 
     @property
     def model(self) -> Model:
-        """What is assumed."""
+        """The model of the session."""
         return self._model
 
     @property
@@ -294,7 +333,7 @@ class Session(Displayed):
 
     @property
     def budget(self) -> float:
-        """The budget in force, as the ledger has it."""
+        """The budget in force."""
         return self._account.state().budget
 
     @property
@@ -312,7 +351,7 @@ class Session(Displayed):
         return f"<Session on {self._dataset!r}, model of type {self._model.kind!r}>"
 
     def _printed(self) -> Sequence[Section]:
-        """Return the account, as the ledger has it: nothing that was read from the table."""
+        """Return the account from the ledger; nothing here was read from the table."""
         known = [("data set", self._dataset), ("model", self._model.kind), ("protected", self._model.protects)]
         try:
             state = self._account.state()
@@ -338,11 +377,11 @@ class Session(Displayed):
 
     @property
     def history(self) -> Releases[StoredRelease]:
-        """All releases of this data set that the ledger holds, oldest first.
+        """All releases of this data set in the ledger, oldest first.
 
-        Of randomized columns, and of releases made elsewhere, it holds the cost only.
+        The ledger has only the cost of randomized columns and of releases made elsewhere.
 
-        A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
+        A charge whose answer was lost in a crash is not listed here, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
         return Releases(map(release_stored, bodies))
@@ -367,7 +406,7 @@ class Session(Displayed):
         In an account that promises (ε, δ), `epsilon` is by how much the ε used so far may rise, and the noise is
         discrete Laplace or Gaussian noise, whichever errs less.
 
-        accept: why it is released although the diagnosis is "violated"; by default the reason given to the session.
+        accept: the reason for a release although the diagnosis is "violated"; by default that of the session.
         share:  which share of the limit of such an account the release takes, instead of ε or α: with 0.01, a hundred
                 answers fit.
         noise:  insist on "laplace" or "gaussian".
@@ -376,9 +415,9 @@ class Session(Displayed):
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
-        if isinstance(query, Query) and query.by is not None and len(query.parts) > 1:
+        if isinstance(query, Query) and any(len(query.listed.get(by, ())) != 1 for by in query.by_columns):
             raise InvalidInputError(
-                f"{query.description} has one answer a part: release_by returns them, and so does release_all"
+                f"{query.description} has several answers: release_by returns them, and so does release_all"
             )
         return self.release_all(
             [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
@@ -395,24 +434,36 @@ class Session(Displayed):
         share: float | None = None,
         noise: NoiseKind | None = None,
     ) -> Answers:
-        """Answer a question for each of its parts (`by=`, `by_cells=`) with noise, in one scan and one charge.
+        """Answer a question for each of its parts or windows (`by=`) with noise, in one scan and one charge.
 
         As `release`, with its `alpha`, `beta` and `noise`; `epsilon` or `share` is what the release may cost about each
-        part. The parts are independent of one another, so a record meets only the answer about its own.
+        part or window: a record is in one of them, and pays for that answer alone. There is no answer about a window
+        without records if it is a mean, another average or a quantile.
 
-        Raises as `release` does, and InvalidInputError for a question without parts.
+        Raises as `release` does, and InvalidInputError for a question without `by`.
         """
         if not isinstance(query, Query) or query.by is None:
             raise InvalidInputError(
-                "release_by answers a question by parts: give it "
+                "release_by answers a question by parts or windows: give it "
                 + param("by", "column")
                 + " and "
                 + param("by_cells", like="[...]")
+                + ", or a clock of the order such as "
+                + param("by", "hour")
             )
         answers = self.release_all(
             [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
         )
-        return Answers(query.by, answers)
+        windows = self._discreetly(lambda: self._checked_table.named_windows(query))
+        if not windows:
+            return Answers(query.by, answers)
+        answered = {answer.query_fingerprint: answer for answer in answers}
+        return Answers(
+            query.by,
+            tuple(answered[question] for _, question in windows if question in answered),
+            cells=tuple(names for names, question in windows if question in answered),
+            empty=tuple(names for names, question in windows if question not in answered),
+        )
 
     def release_all(
         self,
@@ -429,7 +480,8 @@ class Session(Displayed):
 
         `epsilon` or `share` is for all of them together, and they have one loss each, as large as the others';
         `alpha` and `beta` are for each of them. A question
-        by parts has an answer for each of its parts, in their order, and only those about one part share an ε.
+        by parts or windows has an answer for each of them, in their order, and only those that read one record share an
+        ε.
         """
         target, terms = Target.of(epsilon, alpha, beta, share, noise), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
@@ -441,16 +493,17 @@ class Session(Displayed):
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
     ) -> tuple[Answer, ...]:
         """Answer questions in one attempt."""
-        asked = self._checked_table.asked(queries, attempt.bits)
-        for by in dict.fromkeys(prepared.query.by for prepared in asked if prepared.query.by is not None):
-            self._check_parts(by)
+        requested = self._checked_table.prepared(queries, attempt.bits)
+        for by in dict.fromkeys(prepared.query.part_column for prepared in requested):
+            if by is not None:
+                self._check_parts(by)
         work = Answering(
             self._checked_table,
             self._accountant,
             self._extent,
             self._dataset,
             self._place,
-            asked=asked,
+            prepared=requested,
             target=target,
             terms=terms,
             facts=self._facts,
@@ -459,13 +512,13 @@ class Session(Displayed):
         return work.answers(*carry_out(self._account, work))
 
     def _terms(self, accept: str | None) -> Mapping[str, Any]:
-        """Return what the ledger and every answer keep of the circumstances of a release."""
+        """Return the circumstances of a release that the ledger and every answer store."""
         return {"diagnosis": self._diagnosed(), "accepted": self._accepted(accept), "by": self._by}
 
     def _diagnosed(self) -> Mapping[str, Any] | None:
-        """Return what was found about the model in short; what was found on another table does not count for this one.
+        """Return the diagnosis of the model in short; one of another table does not count for this one.
 
-        "Violated" counts wherever it was found.
+        "Violated" counts on any table.
         """
         diagnosis = self._model.diagnosis
         if diagnosis is None:
@@ -474,6 +527,105 @@ class Session(Displayed):
             return diagnosis.brief
         elsewhere = f"{diagnosis.verdict} on another table ({diagnosis.table_name}), not diagnosed on this one"
         return {**diagnosis.brief, "verdict": elsewhere}
+
+    def running(
+        self,
+        query: Query,
+        *,
+        every: Every,
+        horizon: int | None = None,
+        epsilon: float | None = None,
+        beta: float = BETA,
+        accept: str | None = None,
+        share: float | None = None,
+        noise: NoiseKind | None = None,
+    ) -> RunningTotals:
+        """Return the totals so far, period after period, and charge for all of them once: when the stream starts.
+
+        Asked again, when more periods are complete, it goes on with the stream that has the same question, periods,
+        horizon and ε, at no cost. A period is complete once the table has a record after it; the number of records in
+        it must not change any more. Every total is computed from answers about windows of periods, which the ledger
+        stores (docs/theory/running-totals.md).
+
+        query:   a count, a sum or a histogram; the stream begins with its `since`, by default with the period of the
+                 first record. Of columns in `by` it has one value each.
+        every:   "hour", "day", "week" or "month"; or a number of units of an order of whole numbers.
+        horizon: how many periods there will be; None for a stream without an end, whose totals err a little more.
+        beta:    how likely a total may be off by more than it states.
+
+        The other arguments are those of `release`, and so is what it raises; QueryError also for a question whose
+        answers do not add up, LedgerError for another number of records in a period that was complete before.
+        """
+        target, terms = stream_target(epsilon, beta, share, noise), self._terms(accept)
+        columns = self._discreetly(lambda: self._checked_table.columns_read((query,)))
+        go_on = partial(self._go_on, query, every, horizon, target, terms)
+        return self._checking(columns, lambda: with_retries(go_on))
+
+    def _go_on(
+        self,
+        query: Query,
+        every: Every,
+        horizon: int | None,
+        target: Target,
+        terms: Mapping[str, Any],
+        attempt: Attempt,
+    ) -> RunningTotals:
+        """Start a stream or go on with it, in one attempt."""
+        work = self._stream_work(query, every, horizon, target, terms, attempt)
+        decision, released = carry_out(self._account, work)
+        return work.totals(decision, released[work.stream.question])
+
+    def _stream_work(
+        self,
+        query: Query,
+        every: Every,
+        horizon: int | None,
+        target: Target,
+        terms: Mapping[str, Any],
+        attempt: Attempt,
+        *,
+        unread: bool = False,
+    ) -> RunningWork:
+        stream = stream_of(self._checked_table, query, every, horizon, target, attempt.bits, unread=unread)
+        state = self._account.state(stream.question)
+        return RunningWork(
+            self._checked_table,
+            self._accountant,
+            self._extent,
+            self._dataset,
+            self._place,
+            prepared=(on_the_same_grid(stream, self._checked_table, state),),
+            target=target,
+            terms=terms,
+            facts=self._facts,
+            attempt=attempt,
+            account=self._account,
+        )
+
+    def preview_running(
+        self,
+        query: Query,
+        *,
+        every: Every,
+        horizon: int | None = None,
+        epsilon: float | None = None,
+        beta: float = BETA,
+        share: float | None = None,
+        noise: NoiseKind | None = None,
+    ) -> RunningPreview:
+        """Return the cost of a stream of running totals, and how far off they would be. Nothing is charged.
+
+        The arguments, `horizon` and `beta` among them, are those of `running`, and so is what it raises. Only the
+        number of records is read, and public columns.
+        """
+        target = stream_target(epsilon, beta, share, noise)
+        terms = {"diagnosis": self._diagnosed(), "accepted": None, "by": self._by}
+
+        def previewed(attempt: Attempt) -> RunningPreview:
+            work = self._stream_work(query, every, horizon, target, terms, attempt, unread=True)
+            return work.preview(self._account.state(work.stream.question))
+
+        return self._discreetly(lambda: with_retries(previewed))
 
     def preview(
         self,
@@ -485,7 +637,7 @@ class Session(Displayed):
         share: float | None = None,
         noise: NoiseKind | None = None,
     ) -> Preview:
-        """Say what a release of `query` would cost and how accurate it would be. Nothing is charged.
+        """Return what a release of `query` would cost and how accurate it would be. Nothing is charged.
 
         `epsilon`, `alpha`, `beta`, `share` and `noise` are those of `release`, and so is what it raises.
 
@@ -496,12 +648,12 @@ class Session(Displayed):
         target = Target.of(epsilon, alpha, beta, share, noise)
 
         def previewed(attempt: Attempt) -> Preview:
-            asked = self._checked_table.asked([query], attempt.bits, unread=True)
-            state = self._account.state(*(prepared.question for prepared in asked))
-            planned = plan(self._accountant, asked, target, state)
-            previews = [preview_of(prepared, planned, target, self._accountant) for prepared in asked]
+            requested = self._checked_table.prepared([query], attempt.bits, unread=True)
+            state = self._account.state(*(prepared.question for prepared in requested))
+            planned = plan(self._accountant, requested, target, state)
+            previews = [preview_of(prepared, planned, target, self._accountant) for prepared in requested]
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha or 0.0))
-            return worst if len(asked) == 1 else replace(worst, query=query)
+            return worst if len(requested) == 1 else replace(worst, query=query)
 
         return self._discreetly(lambda: with_retries(previewed))
 
@@ -534,44 +686,66 @@ class Session(Displayed):
         credibility: float = 0.95,
         within: Within | None = None,
         bounds: tuple[float, float] | None = None,
-        odds_ceiling: float | None = None,
+        odds_ceiling: float | Sequence[float] | None = None,
         correlation_ceiling: float | None = None,
+        anyway: bool = False,
         accept: str | None = None,
     ) -> Fit:
         """Learn the model's odds ratio or correlation from noisy numbers, charge for them, and go on with it.
 
         The session must have been opened with a model that names its columns: an `OddsChain`, whose transitions are
-        counted, or `GaussianGroups` with a bound on every correlation, whose squares and products are added up. Its
-        odds ratio or correlation is the ceiling, under which everything is converted until then, this release
+        counted; an `OddsSeries` of two states, whose records and products by distance are added up; or
+        `GaussianGroups` with a bound on every correlation, whose squares and products are added up. Its odds ratio,
+        odds ratios or correlation are the ceiling, under which everything is converted until then, this release
         included. The same fit again is given from the ledger at no cost; an account learns once.
 
         tau:          the ordinary privacy of the noisy numbers. Inside normal groups it costs τ for every member.
         credibility:  how sure it is, given the noisy numbers, that the odds ratio or correlation is no larger.
-        within:       of a chain: public columns by whose values transition probabilities may differ: "hour", "weekday",
+        within:       of a chain or series: public columns by whose values frequencies may differ: "hour", "weekday",
                       "month" of an order of times, or columns with all the values they may have, {"district": ["north",
                       "south"]}.
         bounds:       of groups: values are clipped to them. Bounds closer than two standard deviations to the mean hide
                       the correlation, and the ceiling stands; wide ones take more noise.
         kind, odds_ceiling, correlation_ceiling: what the session was opened with, if it is to be said again; refused
                       if it was another.
+        anyway:       make the fit even if the noise would most likely hide what is to be learnt (`preview_fit`).
 
         Raises ModelError for a model that has nothing to learn, BudgetError if the budget does not allow it under the
-        ceiling, RefusedError for what is wrong with the records, LedgerError if something else was learnt before.
+        ceiling, RefusedError for what is wrong with the records, LedgerError if something else was learnt before,
+        InvalidInputError if the noise would most likely hide what is to be learnt; then nothing is charged.
         """
         if not isinstance(self._model, kind):
             raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
         opened = self._model.opened_as
         spec = private_fit_spec(opened, tau, credibility, {"within": within, "bounds": bounds})
         for parameter, ceiling in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
-            if ceiling is not None and getattr(opened, parameter, None) != validation.number(
-                f"{parameter}_ceiling", ceiling
-            ):
-                raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
+            if ceiling is not None and getattr(opened, parameter, None) != _ceiling(f"{parameter}_ceiling", ceiling):
+                raise ModelError(f"the session was opened with another ceiling than {brief(ceiling)}")
         terms = {**self._terms(accept), **self._reached}
+        if not anyway:
+            check_expected(self._checked_table, self._account, spec)
         learning = partial(learn, self._checked_table, self._account, spec, terms)
         learnt = self._checking(self._checked_table.model_columns, lambda: with_retries(learning))
         self._take_over(learnt)
         return learnt
+
+    def preview_fit(
+        self,
+        *,
+        tau: float,
+        credibility: float = 0.95,
+        within: Within | None = None,
+        bounds: tuple[float, float] | None = None,
+    ) -> FitPreview:
+        """Return what a private fit would cost, and what it would teach in ten cases. Nothing is charged.
+
+        tau:    the loss of the fit, of which its noise follows.
+        bounds: the range to which numbers would be clipped, for normal groups.
+
+        The other arguments are those of `fit`, and so is what it raises. Only the number of records is read.
+        """
+        spec = private_fit_spec(self._model.opened_as, tau, credibility, {"within": within, "bounds": bounds})
+        return preview_of_fit(self._checked_table, self._account, spec)
 
     def record(
         self,
@@ -583,6 +757,7 @@ class Session(Displayed):
         definition: str = "pure",
         column: str | None = None,
         published: bool = False,
+        window: Mapping[str, Any] | None = None,
         accept: str | None = None,
     ) -> Recorded:
         """Charge a release that is made elsewhere: with OpenDP, Tumult, diffprivlib or your own code.
@@ -600,20 +775,21 @@ class Session(Displayed):
         definition: "pure".
         column:     what it is about, for a model that does not name its column.
         published:  it is out already: it is charged even if the budget does not allow it.
+        window:     the records that it reads, by public columns, as queries have them: {"since": …, "until": …} of the
+                    order, {"by_cells": {"hour": [7, 8]}}, or both. By default all of them. That it reads no others is
+                    your word.
         accept:     as for `release`.
 
         Raises InvalidInputError for what the account cannot take, BudgetError if the budget does not allow it; then
         nothing is charged.
         """
         if tau is not None and loss is None and neighbours is None:
-            warnings.warn(
-                'record(tau=...) without neighbours= is for neighbours="replace"; say so, or "add-remove", as in most '
-                "libraries: it will be required",
-                DeprecationWarning,
-                stacklevel=2,
-            )
+            assumed_replacing("record(tau=...)")
         if column is not None:
             self._checked_table.check_private(column)
+        region = None
+        if window is not None:
+            region = self._discreetly(lambda: self._checked_table.region_of(column, window))
         terms = {**self._terms(accept), **self._reached}
         return with_retries(
             lambda attempt: record(
@@ -627,6 +803,7 @@ class Session(Displayed):
                 definition=definition,
                 column=column,
                 published=published,
+                region=region,
                 attempt=attempt,
             )
         )
@@ -634,8 +811,10 @@ class Session(Displayed):
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
         """Return the facts about the model in every answer, computed once before anything is charged."""
         size, rows = model.group_size, self._checked_table.rows
+        read = None if model.reads is None else f"Of each group {model.reads} were read: {rows} records in all."
         notes = [
             *notes_about(model),
+            *([] if read is None else [read]),
             *([DROPPED] if self._checked_table.missing == "drop" else []),
             *([_GROWING] if self._checked_table.growing else []),
             *([model.half_diagnosed] if isinstance(model, AnyOf) and model.half_diagnosed else []),
@@ -676,7 +855,14 @@ def _check_alone(model: Model) -> None:
 
 
 def _reason(accept: object) -> str:
-    """Return a reason that says something: one line with a letter or a digit in it."""
+    """Return a checked reason: one line with at least one letter or digit."""
     if isinstance(accept, str) and not any(character.isalnum() for character in accept):
         raise InvalidInputError(param("accept") + " must say why, in words")
     return validation.line("accept", accept)
+
+
+def _ceiling(name: str, value: object) -> float | tuple[float, ...]:
+    """Return a ceiling: a number, or one for each distance of a series."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(validation.number(name, entry) for entry in value)
+    return validation.number(name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from bayesdp._support.validation import escaped
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
 from bayesdp.rounding import shown_above, shown_below, shown_odds
+from bayesdp.session.answers import Answers
 from bayesdp.session.delta_words import MEANING, factor_and_delta, guessed_right, number_left
 from bayesdp.session.pages import Block, Code, Listed, Page, Text, Verbatim, html_opening, markdown_opening
 from bayesdp.session.proofs import proof_names
@@ -36,8 +38,15 @@ _ACCOUNT = "docs/theory/accounting.md"
 """The proof of what accounts promise that promise (ε, δ)."""
 
 
-def statement(answer: Answer) -> Page:
-    """Return the page: what was released, under which assumptions, what it can tell, who checks what."""
+def statement(answer: Answer | Answers) -> Page:
+    """Return the page: what was released, under which assumptions, what it can tell, who checks what.
+
+    The answers to a question by windows or parts have one page together.
+    """
+    if isinstance(answer, Answers):
+        page, answers = statement(answer.latest), answer
+        listed = ("The answers", [Listed(answers.listed)])
+        return replace(page, warnings=answers.warnings, facts=_facts_of(answers), sections=(listed, *page.sections))
     return Page(
         TITLE,
         answer.warnings,
@@ -53,7 +62,7 @@ def statement(answer: Answer) -> Page:
     )
 
 
-def write(answer: Answer, path: str | Path) -> None:
+def write(answer: Answer | Answers, path: str | Path) -> None:
     """Write the page to a file, by its ending as HTML or Markdown. It may replace an older statement, nothing else.
 
     Raises InvalidInputError, which names the file, for another ending, another file in its place, and a failure.
@@ -100,6 +109,24 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("Ledger", f"{answer.ledger or 'not named'}, entry {answer.entry}"),
         ("Software", f"bayesdp {answer.version or '(version not recorded)'}"),
     ]
+
+
+def _facts_of(answers: Answers) -> list[tuple[str, str]]:
+    """Return the facts about several answers: what is the same for all of them, and what it cost together."""
+    last, entries = answers.latest, sorted(answer.entry for answer in answers)
+    windows = "windows" if answers.cells else "parts"
+    span = f"entry {entries[0]}" if entries[0] == entries[-1] else f"entries {entries[0]} to {entries[-1]}"
+    changed = {
+        "Data set": f"{last.dataset} ({counted(sum(answer.records for answer in answers), 'record')} in these "
+        f"{windows}, a public number)",
+        "Question": answers.title,
+        "Answer": f"{counted(len(answers), 'answer')}, listed below",
+        "Accuracy": "beside each answer",
+        "Cost of this release": f"ε = {shown_above(answers.epsilon)} about each record, for all answers together: a "
+        f"record is in one of the {windows}",
+        "Ledger": f"{last.ledger or 'not named'}, {span}",
+    }
+    return [(name, changed.get(name, text)) for name, text in _facts(last) if name != "Unrounded"]
 
 
 def _believed(answer: Answer) -> list[tuple[str, str]]:

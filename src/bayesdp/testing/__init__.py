@@ -36,6 +36,7 @@ from bayesdp.testing.cases import (  # noqa: E402
 from bayesdp.testing.contract import ApproximateContract, SideInformationContract, TheoremContract  # noqa: E402
 from bayesdp.testing.laws import (  # noqa: E402
     Law,
+    additive_laws,
     chain_laws,
     group_laws,
     hidden_chain_laws,
@@ -44,6 +45,7 @@ from bayesdp.testing.laws import (  # noqa: E402
     memory_chain_laws,
     network_laws,
     release_cases,
+    series_laws,
     side_information,
     tree_laws,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "Law",
     "SideInformationContract",
     "TheoremContract",
+    "additive_laws",
     "chain_cases",
     "chain_laws",
     "every_case",
@@ -68,6 +71,7 @@ __all__ = [
     "memory_chain_laws",
     "network_laws",
     "release_cases",
+    "series_laws",
     "side_information",
     "transition_matrices",
     "tree_laws",

@@ -26,6 +26,7 @@ __all__ = [
     "gaussian_cases",
     "group_cases",
     "independent_cases",
+    "kept_cases",
     "memory_cases",
     "transition_matrices",
     "walk_cases",
@@ -57,7 +58,9 @@ class Case:
 
 def every_case() -> st.SearchStrategy[Case]:
     """Draw a case of any kind."""
-    return st.one_of(independent_cases(), group_cases(), chain_cases(), memory_cases(), gaussian_cases(), walk_cases())
+    return st.one_of(
+        independent_cases(), group_cases(), kept_cases(), chain_cases(), memory_cases(), gaussian_cases(), walk_cases()
+    )
 
 
 @st.composite
@@ -80,6 +83,21 @@ def group_cases(draw: st.DrawFn) -> Case:
         group = draw(_laws(states**size, zeros=True)).reshape((states,) * size)
         joint = np.multiply.outer(joint, group)
     return finite_case(draw, ArbitraryGroups(max(sizes)), joint, draw(_values(states)))
+
+
+@st.composite
+def kept_cases(draw: st.DrawFn) -> Case:
+    """Draw one or two independent groups of two values, a few records of which are read, wherever they are."""
+    sizes = draw(st.sampled_from([(2,), (3,), (4,), (3, 1), (2, 2), (3, 2)]))
+    keep, size = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    joint: NDArray[np.float64] = np.ones(())
+    read: list[int] = []
+    for members in sizes:
+        kept = draw(st.permutations(range(members)))[: min(keep, size)]
+        read += [joint.ndim + place for place in sorted(kept)]
+        joint = np.multiply.outer(joint, draw(_laws(2**members, zeros=True)).reshape((2,) * members))
+    model = ArbitraryGroups(size, group="group", keep=keep)
+    return finite_case(draw, model, joint, draw(_values(2)), read=read)
 
 
 @st.composite
@@ -235,9 +253,14 @@ def finite_case(
     joint: NDArray[np.float64],
     values: list[int],
     mechanisms: Sequence[str] = MECHANISMS,
+    read: Sequence[int] | None = None,
 ) -> Case:
-    """Draw a mechanism for a finite law: a Laplace count, a Laplace sum, randomized response, or any τ-DP mechanism."""
-    states, records = joint.shape[0], joint.ndim
+    """Draw a mechanism for a finite law: a Laplace count, a Laplace sum, randomized response, or any τ-DP mechanism.
+
+    read: the records that it reads; by default all.
+    """
+    places = tuple(range(joint.ndim) if read is None else read)
+    states, records = joint.shape[0], len(places)
     chosen = draw(st.sampled_from(mechanisms))
     counted = draw(st.sampled_from(values))
     query: Query = Count(equals=counted)
@@ -251,11 +274,15 @@ def finite_case(
     elif chosen == "response":
         kernel = partial(oracle.generalized_randomized_response, states=states, records=records)
     else:
-        heights = np.array(draw(st.lists(_entries(0, 8), min_size=joint.size, max_size=joint.size)))
-        kernel = partial(_lipschitz, heights.reshape(joint.shape))
+        possible = states**records
+        heights = np.array(draw(st.lists(_entries(0, 8), min_size=possible, max_size=possible)))
+        kernel = partial(_lipschitz, heights.reshape((states,) * records))
 
     def measure(taus: Sequence[float]) -> float:
-        return oracle.bdpl(joint, oracle.joint_release(*map(kernel, taus))).epsilon
+        released = oracle.joint_release(*map(kernel, taus))
+        unread = tuple(place for place in range(joint.ndim) if place not in places)
+        likelihood = np.broadcast_to(np.expand_dims(released, unread), (*joint.shape, released.shape[-1]))
+        return oracle.bdpl(joint, likelihood).epsilon
 
     return Case(model, query, measure, f"mechanism {chosen} on {joint.tolist()}", chosen in ("count", "sum"))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Law",
+    "additive_laws",
     "chain_laws",
     "group_laws",
     "hidden_chain_laws",
@@ -34,6 +35,7 @@ __all__ = [
     "memory_chain_laws",
     "network_laws",
     "release_cases",
+    "series_laws",
     "side_information",
     "tree_laws",
 ]
@@ -145,6 +147,37 @@ def network_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> L
     elif kind == "random":
         pairs = [pair for pair in pairs if draw(st.booleans())]
     return _law(draw, model_of, draw(_pairwise(states, vertices, pairs)), hidden)
+
+
+@st.composite
+def series_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
+    """Draw a series of two to six records that depend on those up to three places away; some are `hidden`."""
+    states, records = draw(_sizes())
+    reach = draw(st.integers(1, 3))
+    edges = [(first, second) for second in range(records) for first in range(max(second - reach, 0), second)]
+    return _law(draw, model_of, draw(_pairwise(states, records, edges)), hidden)
+
+
+@st.composite
+def additive_laws(draw: st.DrawFn, model_of: FromOdds, series: bool = False, hidden: bool = False) -> Law:
+    """Draw two to six vertices of two values whose effects add up and push the same way, some of them swapped.
+
+    series: whether those up to three places apart depend on one another; otherwise they are drawn. Some are `hidden`.
+    """
+    vertices, strength, equal = draw(st.integers(2, 6)), draw(st.sampled_from(_STRENGTHS)), draw(st.booleans())
+    reach = draw(st.integers(1, 3)) if series else vertices
+    generator = draw(_generators())
+    pairs = [(first, second) for second in range(vertices) for first in range(max(second - reach, 0), second)]
+    kept = pairs if series or draw(st.booleans()) else [pair for pair in pairs if draw(st.booleans())]
+    values = 2.0 * np.indices((2,) * vertices) - 1
+    values *= generator.choice([-1.0, 1.0], size=vertices).reshape(-1, *[1] * vertices)
+    heights = np.tensordot(generator.normal(scale=draw(st.sampled_from([0.0, 0.3, 1.5])), size=vertices), values, 1)
+    strengths = {apart: strength / 4 * generator.random() for apart in range(1, vertices)}
+    for first, second in kept:
+        coupling = strengths[second - first] if equal else strength / 4 * generator.random()
+        heights = heights + coupling * values[first] * values[second]
+    weights = np.exp(heights)
+    return _law(draw, model_of, weights / weights.sum(), hidden)
 
 
 @st.composite

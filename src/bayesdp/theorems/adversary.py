@@ -56,7 +56,7 @@ class Adversary:
         object.__setattr__(self, "known", tuple(known))
 
     @classmethod
-    def asked(cls, target: int | None, known: Iterable[int] | None) -> Adversary | None:
+    def of(cls, target: int | None, known: Iterable[int] | None) -> Adversary | None:
         """Return the adversary of `leakage(..., target=, known=)`; None stands for all adversaries."""
         if target is None and known is not None:
             raise InvalidInputError(params("{known} requires {target}, the record that the adversary asks about"))

@@ -1,14 +1,14 @@
-"""What a release leaks in (ε, δ): the smallest ε that is proven, with its δ, and what every theorem says."""
+"""The leakage of a release in (ε, δ): the smallest proven ε with its δ, and the result of every theorem."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bayesdp._support import validation
+from bayesdp._support import hooks, validation
 from bayesdp._support.display import PrintedTable, Section, Words, warned
 from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
@@ -29,7 +29,7 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, up
 from bayesdp.theorems.ask import Reply, ask
-from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, Leakage, check_queries, promised
+from bayesdp.theorems.leakage import BETA, Assessment, Leakage, check_queries, combined_leakage, promised
 from bayesdp.theorems.lift import Lifted, lifted
 from bayesdp.theorems.spend import Release, Released, Spend, as_spend, queries_of
 from bayesdp.theorems.theorem import Theorem
@@ -39,7 +39,6 @@ __all__ = [
     "ApproximateLeakage",
     "approximate_report",
     "as_losses",
-    "combined_leakage",
     "has_delta",
     "promised_with_delta",
 ]
@@ -52,18 +51,19 @@ _PLAIN = 1e6
 
 @dataclass(frozen=True)
 class ApproximateLeakage(Leakage):
-    """The proven leakage of a spend in (ε, δ): whichever answers are named beforehand, Pr[x] ≤ e^ε·Pr[x′] + δ.
+    """The proven leakage of a spend in (ε, δ): for every set of answers, Pr[x] ≤ e^ε·Pr[x′] + δ.
 
-    Everything is as in `Leakage`; `delta` is that of the promise.
+    The fields are those of `Leakage`; `delta` is that of the promise.
     """
 
     def plot(self, path: str | Path) -> Path:
-        """Refuse with InvalidInputError: there is no picture of a promise with a δ; `table` has the figures."""
-        raise InvalidInputError("there is no picture of a promise with a delta; print its table() instead")
+        """Plot which δ goes with which ε, by every theorem, and write the picture (.png, .svg or .pdf)."""
+        drawn: Path = hooks.call("plot.approximate_leakage", self, path) if self.delta else super().plot(path)
+        return drawn
 
     @property
     def loss(self) -> Loss:
-        """What the whole spend costs in ordinary differential privacy."""
+        """The loss of the whole spend in ordinary differential privacy."""
         return composed([release.loss for release in self.spend])
 
     def _printed(self) -> Sequence[Section]:
@@ -86,14 +86,13 @@ class ApproximateLeakage(Leakage):
         return PrintedTable(["theorem", "ε", "δ", ""], rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object that `bayesdp leakage --json` prints; of the losses, what does not exist is null."""
+        """Return the JSON object that `bayesdp leakage --json` prints; losses that do not exist are null."""
         loss = self.loss
         tau = loss.tau if isinstance(loss, PureLoss | ApproximateLoss) else None
         together = concentrated([release.loss for release in self.spend])
         rho = together.rho if together is not None and isinstance(loss, ConcentratedLoss) else None
         scale, alpha = _noise_of(self.spend)
-        return {
-            "epsilon": self.epsilon,
+        release = {
             "delta": self.delta,
             "tau": tau,
             "mechanism_delta": loss.delta if isinstance(loss, ApproximateLoss) else None,
@@ -101,29 +100,8 @@ class ApproximateLeakage(Leakage):
             "noise": None if scale is None else "gaussian",
             "scale": scale,
             "alpha": alpha,
-            "beta": BETA,
-            "theorem": self.theorem,
-            "scope": self.scope,
-            "worst_case": None,
-            "unit": self.unit,
-            "assumption": self.assumption,
-            "proof": self.proof,
-            "notes": [*self.notes, *self.denial],
-            "theorems": [
-                {
-                    "theorem": assessment.theorem,
-                    "applies": True,
-                    "epsilon": assessment.epsilon,
-                    "delta": assessment.delta,
-                    "tau": tau,
-                    "rho": rho,
-                    "alpha": alpha,
-                }
-                if assessment.applies
-                else {"theorem": assessment.theorem, "applies": False, "reason": assessment.reason}
-                for assessment in self.assessments
-            ],
         }
+        return self._document(release, {"tau": tau, "rho": rho, "alpha": alpha})
 
 
 def as_losses(
@@ -201,7 +179,7 @@ def _check_stated(query: Query, neighbours: Neighbours | None) -> None:
 
 
 def has_delta(spend: Spend) -> bool:
-    """Tell whether a loss of a spend is one of those that are proven with a δ only."""
+    """Return whether a loss of a spend is proven with a δ only."""
     return any(type(release.loss) in (ApproximateLoss, ConcentratedLoss, PrivacyProfile) for release in spend)
 
 
@@ -210,8 +188,8 @@ def approximate_report(
 ) -> ApproximateLeakage:
     """Return the proven (ε, δ) of a spend if the data follow `model`.
 
-    delta: that of the promise; None takes what the lift makes of the losses' own.
-    only:  ask these theorems instead of all that are registered.
+    delta: the δ of the promise; by default the one to which the lift converts those of the losses.
+    only:  the theorems to evaluate; by default all that are registered.
 
     Raises QueryError for queries the model does not describe, InvalidInputError for losses that do not compose, and
     NoTheoremAppliesError if nothing is proven.
@@ -226,27 +204,6 @@ def approximate_report(
     rows = ask(model, lambda theorem, member: lifted(theorem, member, spend, delta), only=only)
     parts = [_under(member, spend, replies) for member, replies in zip(model.members, rows, strict=True)]
     return combined_leakage(model, parts)
-
-
-def combined_leakage(model: Model, parts: Sequence[ApproximateLeakage]) -> ApproximateLeakage:
-    """Return what leaks under the worst of the models that may hold, from the leakage under each."""
-    if model.members == (model,):
-        return parts[0]
-    worst = max(parts, key=lambda part: (part.epsilon, part.delta))
-    delta = max(part.delta for part in parts)
-    scopes = list(dict.fromkeys(part.scope for part in parts))
-    together = [_together(assessments) for assessments in zip(*(part.assessments for part in parts), strict=True)]
-    return replace(
-        worst,
-        model=model,
-        unit=model.protects,
-        delta=delta,
-        scope=scopes[0]
-        if len(scopes) == 1
-        else "; ".join(f"under model {index}: {part.scope}" for index, part in enumerate(parts, start=1)),
-        assessments=(*together, Assessment(ANY_OF, worst.epsilon, delta=delta)),
-        parts=tuple(parts),
-    )
 
 
 def _under(model: Model, spend: Spend, replies: Sequence[Reply[Lifted]]) -> ApproximateLeakage:
@@ -275,15 +232,6 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[Lifted]]) -> Appr
     )
 
 
-def _together(assessments: Sequence[Assessment]) -> Assessment:
-    """Combine what one theorem says under each model that may hold: the largest ε and δ, or the first reason."""
-    for index, assessment in enumerate(assessments):
-        if assessment.epsilon is None:
-            return Assessment(assessment.theorem, reason=f"under model {index + 1}: {assessment.reason}")
-    worst = max(assessments, key=lambda assessment: assessment.epsilon or 0.0)
-    return replace(worst, delta=max(assessment.delta or 0.0 for assessment in assessments))
-
-
 def _noise_of(spend: Spend) -> tuple[float | None, float | None]:
     """Return the scale and α of Gaussian noise on a single query; None for others, or where no scale is known."""
     if len(spend) != 1 or not isinstance(spend[0].loss, ConcentratedLoss):
@@ -297,7 +245,7 @@ def _noise_of(spend: Spend) -> tuple[float | None, float | None]:
 
 
 def promised_with_delta(leakage: ApproximateLeakage, release: str, epsilon: float, *more: str) -> Section:
-    """Return what a release leaks at most, what its δ means, and everything that rests on, as sentences."""
+    """Return the sentences of a guarantee: its leakage, the meaning of its δ, its theorem, assumption and scope."""
     if leakage.delta == 0:
         return promised(leakage, release, epsilon, *more)
     delta = shown_above(leakage.delta)
@@ -326,7 +274,7 @@ def promised_with_delta(leakage: ApproximateLeakage, release: str, epsilon: floa
 
 
 def _large_delta(leakage: ApproximateLeakage) -> str | None:
-    """Return the warning that belongs to a δ of more than one in the number of records, where that is known."""
+    """Return a warning if δ is more than one in the number of records, where that is known."""
     length = getattr(leakage.model, "length", None)
     if not isinstance(length, int) or leakage.delta * length <= 1:
         return None

@@ -56,9 +56,9 @@ class ApplicableTheorems:
         only:      the theorems to check; by default all that are registered.
         """
         candidates = theorems() if only is None else only
-        asked = [theorem for theorem in candidates if theorem.composes or not composing]
+        chosen = [theorem for theorem in candidates if theorem.composes or not composing]
         members = model.members
-        rows = tuple(tuple((theorem, _refusal(theorem, member, spend)) for theorem in asked) for member in members)
+        rows = tuple(tuple((theorem, _refusal(theorem, member, spend)) for theorem in chosen) for member in members)
         return cls(queries_of(spend), losses_of(spend), members, rows)
 
     def covers(self, spend: Spend) -> bool:

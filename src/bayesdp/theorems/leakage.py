@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bayesdp._support import hooks
 from bayesdp._support.display import Displayed, PrintedTable, Section, Words, warned
@@ -14,7 +14,7 @@ from bayesdp._support.messages import params
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
-from bayesdp.losses import Neighbours, PrivacyProfile
+from bayesdp.losses import Neighbours, PrivacyProfile, assumed_replacing
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_odds
@@ -30,6 +30,7 @@ __all__ = [
     "Composition",
     "Leakage",
     "check_queries",
+    "combined_leakage",
     "leakage",
     "notes_about",
     "promised",
@@ -67,6 +68,13 @@ class Assessment:
     def applies(self) -> bool:
         """Whether the theorem gives a guarantee here."""
         return self.epsilon is not None
+
+    def to_dict(self, cost: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object of one theorem, with the cost of the release."""
+        if self.epsilon is None:
+            return {"theorem": self.theorem, "applies": False, "reason": self.reason}
+        delta = {} if self.delta is None else {"delta": self.delta}
+        return {"theorem": self.theorem, "applies": True, "epsilon": self.epsilon, **delta, **cost}
 
 
 @dataclass(frozen=True)
@@ -163,11 +171,14 @@ class Leakage(Displayed, Document):
         """Return the JSON object that `bayesdp leakage --json` prints."""
         scale, alpha = noise_of(self.spend)
         one = {} if self.adversary is None else {"adversary": self.adversary.to_dict()}
-        return one | {
+        cost = {"tau": self.tau, "alpha": alpha}
+        return one | self._document({"tau": self.tau, "scale": scale, "alpha": alpha}, cost)
+
+    def _document(self, release: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object of a guarantee, with entries about the release, and those of each theorem's cost."""
+        return {
             "epsilon": self.epsilon,
-            "tau": self.tau,
-            "scale": scale,
-            "alpha": alpha,
+            **release,
             "beta": BETA,
             "theorem": self.theorem,
             "scope": self.scope,
@@ -176,19 +187,11 @@ class Leakage(Displayed, Document):
             "assumption": self.assumption,
             "proof": self.proof,
             "notes": [*self.notes, *self.denial],
-            "theorems": [
-                {
-                    "theorem": assessment.theorem,
-                    "applies": True,
-                    "epsilon": assessment.epsilon,
-                    "tau": self.tau,
-                    "alpha": alpha,
-                }
-                if assessment.applies
-                else {"theorem": assessment.theorem, "applies": False, "reason": assessment.reason}
-                for assessment in self.assessments
-            ],
+            "theorems": [assessment.to_dict(cost) for assessment in self.assessments],
         }
+
+
+Found = TypeVar("Found", bound=Leakage)
 
 
 def leakage(
@@ -215,7 +218,8 @@ def leakage(
     rho:      the loss of a ρ-zCDP mechanism, such as one with Gaussian noise.
     profile:  δ for every τ, from an accountant.
     neighbours: "replace" (the default) if tau and delta, or rho, are for replacing a record, "add-remove" if they are
-              for adding or removing one, as in most libraries. A profile has its own.
+              for adding or removing one, as in most libraries. A profile has its own. AnyMechanism needs it: without
+              it, a tau alone is for "replace", with a DeprecationWarning.
     theorem:  the name of the only theorem to evaluate.
     target:   the record that one adversary wants to learn: a position from 0 in a chain of exactly `length` records, or
               in a group. The leakage to one adversary is not a guarantee.
@@ -238,7 +242,9 @@ def leakage(
     """
     from bayesdp.theorems.approximate import approximate_report, as_losses, has_delta
 
-    adversary = Adversary.asked(target, known)
+    if tau is not None and delta is None and neighbours is None and getattr(releases, "made_elsewhere", False):
+        assumed_replacing("leakage(AnyMechanism(), tau=...)")
+    adversary = Adversary.of(target, known)
     spend, promised_delta = as_losses(releases, tau=tau, delta=delta, rho=rho, profile=profile, neighbours=neighbours)
     only = None if theorem is None else [theorem_named(theorem)]
     if promised_delta is None and not has_delta(spend):
@@ -276,19 +282,27 @@ def report(
         members, rows = panel.members, _replies(panel, spend)
     else:
         members, rows = model.members, _replies_about(model, spend, adversary, only)
-    parts = tuple(_under(member, spend, replies, adversary) for member, replies in zip(members, rows, strict=True))
-    if members == (model,):
+    parts = [_under(member, spend, replies, adversary) for member, replies in zip(members, rows, strict=True)]
+    return combined_leakage(model, parts)
+
+
+def combined_leakage(model: Model, parts: Sequence[Found]) -> Found:
+    """Return the leakage under the worst of the models that may hold, from the leakage under each."""
+    if model.members == (model,):
         return parts[0]
-    worst = max(parts, key=lambda part: part.epsilon)
+    worst = max(parts, key=lambda part: (part.epsilon, part.delta))
+    delta = max(part.delta for part in parts)
     scopes = {part.scope for part in parts}
     together = [_together(assessments) for assessments in zip(*(part.assessments for part in parts), strict=True)]
+    pure = all(assessment.delta is None for assessment in worst.assessments)
     return replace(
         worst,
         model=model,
         unit=model.protects,
+        delta=delta,
         scope=worst.scope if len(scopes) == 1 else _numbered(part.scope for part in parts),
-        assessments=(*together, Assessment(ANY_OF, worst.epsilon)),
-        parts=parts,
+        assessments=(*together, Assessment(ANY_OF, worst.epsilon, delta=None if pure else delta)),
+        parts=tuple(parts),
     )
 
 
@@ -409,11 +423,13 @@ def noise_of(spend: Spend) -> tuple[float | None, float | None]:
 
 
 def _together(assessments: tuple[Assessment, ...]) -> Assessment:
-    """Combine the results of one theorem under each model that may hold: the largest ε, or the first reason."""
+    """Combine the results of one theorem under each model that may hold: the largest ε and δ, or the first reason."""
     for index, assessment in enumerate(assessments):
         if assessment.epsilon is None:
             return Assessment(assessment.theorem, reason=f"under model {index + 1}: {assessment.reason}")
-    return max(assessments, key=lambda assessment: assessment.epsilon or 0.0)
+    worst = max(assessments, key=lambda assessment: assessment.epsilon or 0.0)
+    deltas = [assessment.delta for assessment in assessments if assessment.delta is not None]
+    return replace(worst, delta=max(deltas, default=None))
 
 
 def _numbered(texts: Iterable[str]) -> str:

@@ -25,7 +25,16 @@ from bayesdp.rounding import down, float_above, shown_above, up
 from bayesdp.theorems.spend import Release, Spend, losses_of, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["DOES_NOT_LIFT", "Lifted", "allowed_delta", "lifted", "lifted_delta", "objection"]
+__all__ = [
+    "DOES_NOT_LIFT",
+    "Lifted",
+    "allowed_delta",
+    "concentrated_rho",
+    "knows_rho",
+    "lifted",
+    "lifted_delta",
+    "objection",
+]
 
 _ULPS = 8
 """Two library functions and their quotient, with room to spare."""
@@ -94,7 +103,7 @@ def objection(theorem: Theorem, model: Model, spend: Spend) -> str | None:
     reason = theorem.objection(model, _as_if_pure(spend))
     if reason is not None:
         return reason
-    if type(theorem).concentrated is Theorem.concentrated:
+    if not knows_rho(theorem):
         return DOES_NOT_LIFT
     if not set(losses_of(spend)) <= {PureLoss, ConcentratedLoss}:
         return (
@@ -102,6 +111,23 @@ def objection(theorem: Theorem, model: Model, spend: Spend) -> str | None:
             "move of a sum"
         )
     return None
+
+
+def knows_rho(theorem: Theorem) -> bool:
+    """Tell whether a theorem bounds the Rényi divergence of the answers themselves."""
+    return type(theorem).concentrated is not Theorem.concentrated
+
+
+def concentrated_rho(theorem: Theorem, model: Model, spend: Spend) -> float:
+    """Return the ρ that a theorem proves for the answers of releases with a τ or a ρ each, rounded up.
+
+    Raises DoesNotApplyError with the reason where it proves none.
+    """
+    reason = theorem.objection(model, _as_if_pure(spend)) or (None if knows_rho(theorem) else DOES_NOT_LIFT)
+    rho = None if reason is not None else theorem.concentrated(model, spend)
+    if rho is None:
+        raise DoesNotApplyError(theorem.name, reason or DOES_NOT_LIFT)
+    return rho
 
 
 def lifted(theorem: Theorem, model: Model, spend: Spend, delta: float | None) -> Lifted:

@@ -82,7 +82,9 @@ def _own() -> tuple[Theorem, ...]:
     from bayesdp.theorems.markov.quilt import MarkovQuilt
     from bayesdp.theorems.odds.chain import OddsChainTheorem
     from bayesdp.theorems.odds.elimination import OddsElimination
+    from bayesdp.theorems.odds.ising import OddsIsing
     from bayesdp.theorems.odds.network import OddsNetwork
+    from bayesdp.theorems.odds.series import OddsSeriesTheorem
     from bayesdp.theorems.odds.tree import OddsTree
 
     return (
@@ -97,6 +99,8 @@ def _own() -> tuple[Theorem, ...]:
         OddsTree(),
         OddsNetwork(),
         OddsElimination(),
+        OddsIsing(),
+        OddsSeriesTheorem(),
         MarkovCount(),
         MarkovQuilt(),
         MarkovPaper(),

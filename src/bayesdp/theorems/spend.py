@@ -7,7 +7,7 @@ Theorems convert a whole spend into one ε. Adding up the ε's of its parts woul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.queries import Query
+from bayesdp.queries.region import Region
 from bayesdp.rounding import exact_sum, float_above
 
 __all__ = [
@@ -37,6 +38,9 @@ __all__ = [
 class Release:
     """One query and the loss of its answer; a number stands for the τ of a pure loss.
 
+    region: the records that it reads; None for all of them. Theorems take every release for one about all records; an
+            account adds up by records before it asks them.
+
     A release with a pure loss can be unpacked as (query, τ).
 
     >>> from bayesdp.queries import Count
@@ -47,10 +51,12 @@ class Release:
 
     query: Query
     loss: Loss
+    region: Region | None = field(default=None, repr=False)
 
-    def __init__(self, query: Query, loss: Loss | float) -> None:
+    def __init__(self, query: Query, loss: Loss | float, region: Region | None = None) -> None:
         object.__setattr__(self, "query", query)
         object.__setattr__(self, "loss", loss if isinstance(loss, Loss) else PureLoss(loss))
+        object.__setattr__(self, "region", region)
 
     @property
     def pure(self) -> bool:

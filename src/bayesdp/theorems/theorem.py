@@ -39,8 +39,8 @@ class Theorem(ABC):
     tolerance:  how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
     vectorised: whether `bounds` computes several spends hardly slower than one.
     against:    the attacker it protects against, in words; by default one who knows records exactly or not at all.
-    larger_units: whether it covers a model that protects several records at once (`unit=`); the others are never asked.
-    losses:     the kinds of losses it covers; about a spend with any other it is never asked. A subclass of a kind is
+    larger_units: whether it covers a model that protects several records at once (`unit=`); others are not evaluated.
+    losses:     the kinds of losses it covers; it is not evaluated for any other. A subclass of a kind is
                 another kind.
     covers_every_mechanism: whether `bound` of one AnyMechanism and a τ holds for every τ-DP mechanism whatsoever.
                 Such a theorem lifts to (ε, δ), for losses of every kind (`bayesdp.theorems.lift`). One about a certain
@@ -142,7 +142,7 @@ class Theorem(ABC):
         return f"every pair of target values, any mechanism with that tau, {self.against}"
 
     def concentrated(self, model: Model, spend: Spend) -> float | None:
-        """Return a ρ for the answers themselves, rounded up, or None if the theorem knows none.
+        """Return a ρ for the answers of `spend`, rounded up, or None if the theorem knows none.
 
         Given two values of a target, and whatever an adversary knows, the Rényi divergence of order α between the laws
         of all answers must be at most α·ρ. It is called where `refusal` is None, with losses that are a τ or a ρ. The

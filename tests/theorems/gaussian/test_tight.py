@@ -63,6 +63,7 @@ REACHES = st.fractions(Fraction(1, 50), 70, max_denominator=50)
 
 @settings(max_examples=5 * settings().max_examples)
 @given(st.integers(1, 60), st.fractions(0, 1, max_denominator=1000), REACHES, REACHES, st.fractions(0, 9))
+@pytest.mark.slow
 def test_few_numbers_known_are_enough(
     size: int, share: Fraction, reach: Fraction, other: Fraction, tau: Fraction
 ) -> None:

@@ -13,6 +13,7 @@ from bayesdp import MarkovChain
 from bayesdp.audit.any_mechanism import log_ratio, most_telling
 from bayesdp.theorems.adversary import Stretch
 from bayesdp.theorems.markov.following import followed
+from bayesdp.theorems.markov.gathering import Gathering
 from bayesdp.theorems.markov.sides import Side, sides, unreliable
 
 
@@ -103,3 +104,15 @@ def test_relaxed_sides_against_all_mechanisms(sizes: tuple[int, int], seed: int,
         if attained is not None:
             assert levels.of(Stretch(unknown, known))[0, u, other] >= attained - 1e-9
             assert levels.forever[0, u, other] >= attained - 1e-9
+
+
+def test_one_table_for_all_endings_is_read_as_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = MarkovChain(np.random.default_rng(3).dirichlet(np.ones(9), 9) * 0.4 + 0.6 * np.eye(9))
+    for side in sides(chain):
+        together = followed(side, np.array([0.05, 0.2]), 14, 1.0, 1e-9, True)
+        with monkeypatch.context() as patched:
+            patched.setattr(Gathering, "alike", lambda *_: False)
+            each = followed(side, np.array([0.05, 0.2]), 14, 1.0, 1e-9, True)
+        assert len(together.best) == len(each.best)
+        np.testing.assert_allclose(together.best, each.best, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(together.beyond, each.beyond, rtol=1e-9, atol=1e-9)

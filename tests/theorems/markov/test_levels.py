@@ -5,7 +5,7 @@ import pytest
 
 from bayesdp import MarkovChain
 from bayesdp.theorems.adversary import Stretch
-from bayesdp.theorems.markov.levels import BothSides, Levels, Tally
+from bayesdp.theorems.markov.levels import BothSides, Levels, LevelsBuilder
 from bayesdp.theorems.markov.sides import Ending
 
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["a", "b"])
@@ -18,11 +18,11 @@ def table(value: float) -> np.ndarray:
 
 def side(*best: float, beyond: float) -> Levels:
     """Return a side that gains so much with each record: known in state 1, or else with nothing known."""
-    tally = Tally(1, 2)
+    builder = LevelsBuilder(1, 2)
     for value in best:
         known = np.stack([table(value / 4), table(value)], axis=1)
-        tally.add(known, table(value / 3))
-    return tally.levels(table(beyond))
+        builder.add(np.exp(known), table(value / 3))
+    return builder.levels(table(beyond))
 
 
 def test_the_best_ending_so_far_is_kept_with_its_number() -> None:
@@ -35,15 +35,15 @@ def test_the_best_ending_so_far_is_kept_with_its_number() -> None:
 
 def test_one_adversary_has_just_his_own_ending() -> None:
     levels = side(0.4, 0.1, beyond=0.2)
-    assert levels.of(Stretch(1, known=True))[0, 0, 1] == 0.1
+    assert levels.of(Stretch(1, known=True))[0, 0, 1] == pytest.approx(0.1)
     assert levels.of(Stretch(1, known=False))[0, 0, 1] == pytest.approx(0.4 / 3)
     assert levels.of(Stretch(9, known=True))[0, 0, 1] == 0.2
 
 
 def test_a_number_that_is_none_counts_as_infinite() -> None:
-    tally = Tally(1, 2)
-    tally.add(np.full((1, 2, 2, 2), np.nan), table(0.1))
-    assert np.isinf(tally.levels(table(0.0)).best[1]).all()
+    builder = LevelsBuilder(1, 2)
+    builder.add(np.full((1, 2, 2, 2), np.nan), table(0.1))
+    assert np.isinf(builder.levels(table(0.0)).best[1]).all()
 
 
 def test_a_short_chain_is_divided_between_the_sides_at_its_worst() -> None:

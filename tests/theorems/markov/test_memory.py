@@ -155,7 +155,7 @@ def test_one_state_leaks_nothing() -> None:
 def test_nothing_else_takes_a_chain_with_memory_for_one_without() -> None:
     chain = MarkovChain(ACTIVITY.transition, memory=2, length=100)
     applies = {theorem.name for theorem in theorems() if theorem.refusal(chain, (COUNT,)) is None}
-    assert applies <= {"general", "markov-memory", "odds-chain"}
+    assert applies <= {"general", "markov-memory", "odds-chain", "odds-series"}
     found = leakage(AnyOf(chain, Independent()), COUNT, tau=0.1)
     assert SIDE_INFORMATION in str(found)
     assert "unsure" in SIDE_INFORMATION

@@ -53,8 +53,8 @@ def test_log_ratios_and_odds_are_as_defined() -> None:
     for x, y in product(range(3), repeat=2):
         assert side.log_ratio(2)[x, y] == pytest.approx(np.log(squared[x] / squared[y]).max(), abs=1e-12)
         ratio = np.log(positive[x] / positive[y])
-        assert side.log_odds()[0, x, y] == pytest.approx(ratio.max() - ratio.min(), abs=1e-12)
-    assert np.isinf(sides(CHAIN)[1].log_odds()[0, 0, 1]), "only b leads to c"
+        assert side.log_odds[0, x, y] == pytest.approx(ratio.max() - ratio.min(), abs=1e-12)
+    assert np.isinf(sides(CHAIN)[1].log_odds[0, 0, 1]), "only b leads to c"
 
 
 def test_an_unknown_start_has_no_column_for_nothing_known() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from bayesdp import Count, calibrate, leakage
 from bayesdp.audit import oracle
 from bayesdp.audit.side_information import worst_output
+from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import NoTheoremAppliesError
-from bayesdp.models import ArbitraryGroups, MarkovChain, OddsChain
+from bayesdp.models import ArbitraryGroups, MarkovChain, Model, OddsChain
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.testing import (
     Case,
@@ -27,7 +29,7 @@ from bayesdp.testing import (
 )
 from bayesdp.testing.cases import finite_case
 from bayesdp.theorems.odds.chain import OddsChainTheorem
-from bayesdp.theorems.spend import as_spend
+from bayesdp.theorems.spend import Spend, as_spend, total_tau
 from shared.chain_attack import chain_attack
 
 COUNT = Count(equals=1)
@@ -191,3 +193,18 @@ def test_a_unit_with_gaps_meets_the_records_of_more_blocks() -> None:
     assert 4 * 0.5 < attack <= leakage(with_gaps, COUNT, tau=0.5).epsilon == pytest.approx(5 * 0.5)
     assert leakage(without_gaps, COUNT, tau=0.5).epsilon == pytest.approx(4 * 0.5)
     assert leakage(replace(with_gaps, unit=1), COUNT, tau=0.5).epsilon == pytest.approx(2 * 0.5)
+
+
+@given(odds=st.floats(0, 40).map(lambda exponent: 10**exponent), epsilon=st.floats(-3, 3).map(lambda power: 10**power))
+def test_the_formula_needs_hardly_any_evaluation(odds: float, epsilon: float) -> None:
+    evaluated: list[float] = []
+
+    class Counted(OddsChainTheorem):
+        def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
+            evaluated.extend(total_tau(spend) for spend in spends)
+            return super().bounds(model, spends)
+
+    (tau,) = largest_taus(Counted(), OddsChain(odds), COUNT, [epsilon])
+    assert tau == evaluated[-1]
+    assert len(evaluated) <= 3
+    assert epsilon * (1 - 1e-13) < OddsChainTheorem().epsilon(OddsChain(odds), as_spend(COUNT, tau)) <= epsilon

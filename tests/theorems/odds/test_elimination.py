@@ -142,6 +142,7 @@ def attacked(theorem: Theorem, laws: st.SearchStrategy[Law]) -> None:
 
 
 @pytest.mark.parametrize("way", [by_singles, by_sets, by_roles, by_best_order])
+@pytest.mark.slow
 def test_each_bound_alone_is_never_below_an_attack(way: Way) -> None:
     attacked(Alone(way), LAWS)
 

@@ -40,7 +40,8 @@ def largest_quotient(p: Floats, q: Floats, low: Floats, high: Floats, guess: Flo
     """
     limit = guess * _RAISED
     raised = p > limit[..., None] * q
-    corner = np.where(raised, high, low)
+    corner = raised * (high - low)  # np.where takes ten times as long
+    corner += low
     above, below = np.vecdot(p, corner), np.vecdot(q, corner)
     if not rounds:
         excess = above - limit * below + (low.shape[-1] + 8) * UNIT * (above + limit * below)
@@ -76,14 +77,16 @@ class Boxes:
         possible: (ending, v): which v can occur.
         guesses:  (τ, ending, u, u′): approximate results.
         usable:   (τ, ending): what to compute; the rest is infinite.
-        compare:  the ending by which the boxes are compared, or None to keep the current ones.
+        compare:  the boxes are compared by the last usable ending up to this one; None keeps the current ones.
         """
         bounds = np.full(gains.shape, np.inf)
         for index, endings in enumerate(usable):
-            if compare is not None and endings[compare]:
-                boxes = _boxes(gains[index, compare], possible[compare])
-                self.best[index] = self._compared(laws[compare], *boxes, guesses[index, compare])
-            for ending in np.flatnonzero(endings):
+            chosen = np.flatnonzero(endings)
+            if compare is not None and len(chosen):
+                one = int(chosen[max(int((chosen <= compare).sum()) - 1, 0)])
+                boxes = _boxes(gains[index, one], possible[one])
+                self.best[index] = self._compared(laws[one], *boxes, guesses[index, one])
+            for ending in chosen:
                 boxes = _boxes(gains[index, ending], possible[ending])
                 bound = self._by_boxes(laws[ending], *boxes, self.best[index], guesses[index, ending])
                 bounds[index, ending] = np.minimum(bound, self._exact(laws[ending], gains[index, ending]))
@@ -124,8 +127,8 @@ class Boxes:
                 largest_quotient(
                     law[part, None],
                     law[None],
-                    lows.take(choice[part], axis=0),
-                    highs.take(choice[part], axis=0),
+                    lows[choice[part]],
+                    highs[choice[part]],
                     guess[part],
                     rounds,
                 )

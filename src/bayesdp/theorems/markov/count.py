@@ -38,7 +38,7 @@ _DEEPEST = 256
 _UNDERFLOW = 1e-290
 _AT_ONCE = 4_000_000
 
-PartitionedChains = tuple[Stretch, Stretch]
+Stretches = tuple[Stretch, Stretch]
 
 
 class MarkovCount(Theorem):
@@ -68,6 +68,8 @@ class MarkovCount(Theorem):
             return f"it is about counts and sums, not a {query.kind}"
         if query.where is not None:
             return "it needs a count over every record of the chain, and the query has a filter"
+        if query.by is not None or query.in_windows:
+            return "it needs a count over every record of the chain, and the query divides the records"
         if model.gaps:
             return "it needs a count over every record of the chain, and records are missing"
         if model.start != "stationary":
@@ -103,7 +105,7 @@ class MarkovCount(Theorem):
         worst = self._worst(model, spend)
         return None if worst.pair is None else WorstInChain(worst.pair, *worst.endings)
 
-    def _worst(self, model: Model, spend: Spend, stretches: PartitionedChains | None = None) -> WorstCount:
+    def _worst(self, model: Model, spend: Spend, stretches: Stretches | None = None) -> WorstCount:
         assert isinstance(model, MarkovChain)
         ((query, tau),) = spend
         depth = _depth(model, self.negligible)
@@ -186,7 +188,7 @@ def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending]
 
 
 @lru_cache(maxsize=256)
-def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: PartitionedChains | None) -> WorstCount:
+def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: Stretches | None) -> WorstCount:
     """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
 
     It is infinite where a density is too small for floating-point numbers.

@@ -6,18 +6,20 @@ every ending at the current distance or farther, including an unknown start, and
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from bayesdp._support.arrays import Booleans, Floats
 from bayesdp.theorems.markov.boxes import Boxes
 from bayesdp.theorems.markov.gathering import Gathering
-from bayesdp.theorems.markov.levels import Levels, Tally
+from bayesdp.theorems.markov.levels import Levels, LevelsBuilder
 from bayesdp.theorems.markov.sides import Side
 from bayesdp.theorems.markov.transport import LARGEST_EXACT, close, exact_step
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
-__all__ = ["followed"]
+__all__ = ["followed", "least_beyond"]
 
 _MOST_RECENT = 8
 _MOST_RECENT_NUMBERS = 2**23
@@ -25,6 +27,11 @@ _MOST_RECENT_NUMBERS = 2**23
 
 _PAUSE = 4
 """The number of records after which endings are joined and the stopping rule is checked."""
+
+_CAPPED = 1 + 1e-9
+"""How close a result must come to its cap to count as capped."""
+_TOGETHER_SHARE = 5e-4
+"""If the step is relaxed, endings are also joined within this share of the largest logarithm so far."""
 
 _TABLES = 960_000
 """The number of tables on a side, times the square of the number of states, beyond which endings are joined."""
@@ -40,34 +47,60 @@ def followed(side: Side, taus: Floats, depth: int, tolerance: float, margin: flo
     size, endings = side.matrix.shape[-1], side.boundary(0).shape[-1]
     gathering = Gathering.apart(endings)
     values = np.ones((len(taus), endings, size, size))
+    useful = np.ones((len(taus), endings), dtype=bool)
     grown = np.exp(taus)[:, None, None, None]
     uniform = _Uniform(side, len(taus))
     step = _Step(side, taus, margin, relaxed)
     start = _UnknownStart(side, taus, depth) if side.end is None else None
-    tally = Tally(len(taus), size)
+    builder = LevelsBuilder(len(taus), size)
     different = ~np.eye(size, dtype=bool)
+    share = _TOGETHER_SHARE if relaxed else 0.0
     with np.errstate(all="ignore"):
         for taken in range(1, depth + 1):
             here, outer = side.stacked(taken), side.stacked(taken + 1)
             grouped = np.exp((taken - 1) * taus)[:, None, None, None]
-            known = np.minimum(gathering.read(values, here, slice(0, size)), grouped)
-            uniform.condition(taken, known)
             leading = gathering.leaders
-            solved, wide = step(here[:, leading], outer[:, leading], values, uniform.table, _surveyed(taken))
+            if gathering.alike(here):
+                column = here[:, leading[0]]
+                relative = values[:, 0] * (column[:, :, None] / column[:, None, :])
+                known = uniform.condition_alike(taken, relative, grouped[:, 0])
+            else:
+                known = np.minimum(gathering.read(values, here, slice(0, size)), grouped)
+                uniform.condition(taken, known)
+                known = np.where(_pairs(here[:, :size] > 0), known, 0.0)
+            tables = np.where(useful[..., None, None], values, np.inf)
+            solved, wide = step(here[:, leading], outer[:, leading], tables, uniform.table, _surveyed(taken))
             uniform.improve(wide)
-            values = np.fmin(solved, uniform.at(taken, gathering))
-            values = np.where(different, step.closed(values, outer[:, leading] > 0), 1.0)
+            caps = uniform.at(taken, gathering)
+            values = np.where(different, step.closed(np.fmin(solved, caps), outer[:, leading] > 0), 1.0)
+            if relaxed and len(leading) == 1:  # a table that nowhere falls below its cap need not be followed
+                useful &= ~((caps <= solved * _CAPPED) | ~different).all(axis=(2, 3))
             if start is None:
                 nothing = np.log(np.minimum(gathering.read(values, outer, slice(size, None)), grown * grouped)[:, 0])
             else:
                 nothing = start.bound(taken, uniform)
-            tally.add(np.where(_pairs(here[:, :size] > 0), np.log(known), -np.inf), nothing)
+            builder.add(known, nothing)
             most = _most_tables(size, endings, taken, depth)
             if taken % _PAUSE == 0 or len(leading) > most:
-                gathering, values = gathering.joined(values, outer, most, tolerance)
-            if taken % _PAUSE == 0 and np.all((uniform.farther(taken) <= tally.best[-1])[:, different]):
-                break
-        return tally.levels(np.fmin(uniform.farther(taken), uniform.contracted(taus)))
+                within = max(tolerance, share * float(builder.best[-1].max(axis=(1, 2)).min()))
+                gathering, values = gathering.joined(values, outer, most, within)
+                place = gathering.table[leading]
+                useful = np.stack([useful[:, place == index].all(axis=1) for index in range(values.shape[1])], axis=1)
+            if taken % _PAUSE == 0 or relaxed:
+                reached = builder.best[-1] * (1 + share)
+                if np.all((uniform.farther(taken) <= reached)[:, different]):
+                    break
+        return builder.levels(np.fmin(uniform.farther(taken), uniform.contracted(taus)))
+
+
+def least_beyond(side: Side, tau: float, depth: int) -> Floats:
+    """Return what `followed` at least says of ln V of every ending, as (u, u′), if it ends at this depth or before.
+
+    Conditioning on a record costs at least the ratio of the limiting column, and the way back is never shorter.
+    """
+    uniform = _Uniform(side, 1)
+    conditioned = np.log(uniform.limiting) + uniform.back(depth + 1)
+    return np.asarray(np.fmin(conditioned, uniform.contracted(np.array([tau])))[0])
 
 
 def _most_tables(size: int, endings: int, taken: int, depth: int) -> int:
@@ -168,13 +201,25 @@ class _Uniform:
         if self.most_recent and not self._settled(1):
             self.recent = [*self.recent, (taken, through)][-self.most_recent :]
 
+    def condition_alike(self, taken: int, relative: Floats, grouped: Floats) -> Floats:
+        """Do the same if all boundaries share a table, and return what they reach, as (τ, 1, u, u′).
+
+        relative: (τ, u, u′): the table, times the quotients of its leader's column.
+        grouped:  (τ, 1, 1): the bound of group privacy.
+        """
+        ratio = np.exp(self.side.log_ratio(taken)).reshape(-1, self.size, self.size)
+        self.cheapest = np.minimum(self.cheapest, np.minimum(relative, ratio * grouped))
+        return np.asarray(np.minimum(relative * ratio.swapaxes(1, 2), grouped)[:, None])
+
     def improve(self, wide: Floats) -> None:
         """Improve the bounds by the step of one more record."""
         if self.side.limit is not None:
-            self.table = np.fmin(wide, self.cheapest / self._limiting())
-            self.cheapest = np.fmin(self.cheapest, self.table * self._limiting())
+            self.table = np.fmin(wide, self.cheapest / self.limiting)
+            self.cheapest = np.fmin(self.cheapest, self.table * self.limiting)
 
-    def _limiting(self) -> Floats:
+    @cached_property
+    def limiting(self) -> Floats:
+        """The quotients of the limiting column, as (chain, u, u′)."""
         assert self.side.limit is not None
         limit = self.side.limit.reshape(-1, self.size)
         return np.asarray(limit[:, :, None] / limit[:, None, :])
@@ -209,7 +254,7 @@ class _Uniform:
 
     def contracted(self, taus: Floats) -> Floats:
         """Bound ln V of every ending by the odds of the transitions alone."""
-        odds = self.side.log_odds()
+        odds = self.side.log_odds
         oscillation = contracted_forever(taus, odds.max(axis=(1, 2)))
         return contraction((taus + oscillation)[:, None, None], odds)
 
@@ -218,7 +263,7 @@ class _UnknownStart:
     """The left side with no known record, in a chain that starts in an unknown law."""
 
     def __init__(self, side: Side, taus: Floats, depth: int) -> None:
-        self.taus, self.odds = taus, side.log_odds()
+        self.taus, self.odds = taus, side.log_odds
         steps = contracted(taus, self.odds.max(axis=(1, 2)), depth)
         self.before = np.concatenate([np.zeros((1, len(taus))), steps])
 

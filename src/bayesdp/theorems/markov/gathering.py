@@ -44,6 +44,10 @@ class Gathering:
         tables = self.table[endings]
         return np.asarray(values[:, tables] * _quotients(columns[:, self.leaders[tables]] / columns[:, endings]))
 
+    def alike(self, columns: Floats) -> bool:
+        """Return whether all endings share one table and exclude no value; columns: (chain, ending, u)."""
+        return len(self.leaders) == 1 and bool((columns > 0).all())
+
     def joined(self, values: Floats, columns: Floats, most: int, tolerance: float) -> tuple[Gathering, Floats]:
         """Return tables joined until their leaders' columns are more than `tolerance` apart, and at most `most` remain.
 
@@ -51,11 +55,11 @@ class Gathering:
         remain, the rest is given up: infinite tables are valid bounds and cost nothing to follow.
         """
         own = columns[:, self.leaders]
-        apart = _apart(own)
-        order = _far_apart(apart, most, tolerance)
+        distance = _distances(own)
+        order = _farthest(distance, most, tolerance)
         chosen = np.sort(order)
         given_up = np.isin(chosen, order[_GIVEN_UP * most :])
-        nearest = apart[:, chosen].argmin(axis=1)
+        nearest = distance[:, chosen].argmin(axis=1)
         relative = values * _quotients(own / own[:, chosen[nearest]])
         together = np.stack([relative[:, nearest == index].max(axis=1) for index in range(len(chosen))], axis=1)
         together = np.where(given_up[:, None, None], np.inf, together)
@@ -68,9 +72,9 @@ def _quotients(column: Floats) -> Floats:
     return np.asarray(np.where(quotients >= _SMALLEST, quotients, np.inf))
 
 
-def _apart(columns: Floats) -> Floats:
+def _distances(columns: Floats) -> Floats:
     """Return by how much the logarithm of the ratio of two columns varies, in the worst chain; infinite with a zero."""
-    apart = np.zeros((columns.shape[1], columns.shape[1]))
+    distance = np.zeros((columns.shape[1], columns.shape[1]))
     possible = columns > 0
     logs = np.log(np.where(possible, columns, 1.0))
     for index in range(columns.shape[1]):
@@ -79,15 +83,15 @@ def _apart(columns: Floats) -> Floats:
         either = np.where(possible, difference, -np.inf).max(axis=2) - np.where(possible, difference, np.inf).min(
             axis=2
         )
-        apart[index] = np.where(alike, either.max(axis=0), np.inf)
-    return apart
+        distance[index] = np.where(alike, either.max(axis=0), np.inf)
+    return distance
 
 
-def _far_apart(apart: Floats, most: int, tolerance: float) -> Integers:
+def _farthest(distance: Floats, most: int, tolerance: float) -> Integers:
     """Choose leaders in order: the last table, then repeatedly the one farthest from those chosen."""
-    chosen = [len(apart) - 1]
+    chosen = [len(distance) - 1]
     while True:
-        nearest = apart[:, chosen].min(axis=1)
+        nearest = distance[:, chosen].min(axis=1)
         farthest = int(nearest.argmax())
         if nearest[farthest] <= tolerance or (len(chosen) >= most and np.isfinite(nearest[farthest])):
             return np.array(chosen)

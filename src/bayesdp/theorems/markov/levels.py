@@ -11,7 +11,7 @@ from bayesdp.models import MarkovChain
 from bayesdp.theorems.adversary import Stretch, WorstInChain
 from bayesdp.theorems.markov.sides import UNIT, Ending
 
-__all__ = ["BothSides", "Levels", "Tally"]
+__all__ = ["BothSides", "Levels", "LevelsBuilder"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Levels:
         return np.asarray((self.known if stretch.known else self.nothing)[stretch.records])
 
 
-class Tally:
+class LevelsBuilder:
     """A builder of `Levels`, record by record."""
 
     def __init__(self, taus: int, size: int) -> None:
@@ -53,13 +53,18 @@ class Tally:
         self.ending = [np.full((taus, size, size), size, dtype=np.int64)]
 
     def add(self, known: Floats, nothing: Floats) -> None:
-        """Add the endings with one more record: each known boundary, as (τ, boundary, x, x′), and nothing known.
+        """Add the endings with one more record.
+
+        known:   V of each known boundary, or of all of them together, as (τ, boundary, x, x′); 0 where excluded.
+        nothing: ln V with nothing known, as (τ, x, x′).
 
         NaN counts as infinite.
         """
-        known, nothing = (np.where(np.isnan(bounds), np.inf, bounds) for bounds in (known, nothing))
         boundary = known.argmax(axis=1)
-        self.known.append(known.max(axis=1))
+        with np.errstate(divide="ignore"):
+            largest = np.log(known.max(axis=1))
+        largest, nothing = (np.where(np.isnan(bounds), np.inf, bounds) for bounds in (largest, nothing))
+        self.known.append(largest)
         self.nothing.append(nothing)
         choice = np.where(nothing > self.known[-1], self.size, boundary)
         reached = np.maximum(nothing, self.known[-1])
@@ -122,8 +127,13 @@ class BothSides:
         raised = (unit * self.taus + largest + margin) * (1 + 8 * UNIT)
         return [float(value) for value in raised]
 
-    def epsilons(self, stretches: tuple[Stretch, Stretch] | None = None) -> list[float]:
-        """Return the mixing bound at each τ, over all adversaries or for a single one."""
+    def epsilons(
+        self, stretches: tuple[Stretch, Stretch] | None = None, between: tuple[int, int] | None = None
+    ) -> list[float]:
+        """Return the mixing bound at each τ, over all adversaries or for a single one.
+
+        between: the only two values of the target to distinguish, in either direction.
+        """
         if stretches is None:
             sums, _ = self.totals()
         else:
@@ -131,6 +141,8 @@ class BothSides:
             excluded = (left == -np.inf) | (right == -np.inf)
             sums = np.where(excluded, 0.0, left) + np.where(excluded, 0.0, right)
         pairs = ~np.eye(sums.shape[1], dtype=bool)
+        if between is not None:
+            pairs &= np.isin(np.arange(len(pairs)), between)[:, None] & np.isin(np.arange(len(pairs)), between)
         largest = np.where(pairs, sums, -np.inf).max(axis=(1, 2))
         margin = self.margin * np.where(self.taus < self.margin, sums.shape[1], 1)
         raised = (self.taus + np.maximum(largest, 0.0) + margin) * (1 + 8 * UNIT)

@@ -18,7 +18,7 @@ from bayesdp.theorems.markov.sides import REMEMBERS_MORE, sides, steps_to_forget
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["MarkovQuilt", "Window", "best_window"]
+__all__ = ["MarkovQuilt", "TargetWindow", "best_window"]
 
 _MOST_ENTRIES = 2**18
 _MOST_NUMBERS = 2**23
@@ -27,7 +27,7 @@ _NEIGHBOURS = 12
 
 
 @dataclass(frozen=True)
-class Window:
+class TargetWindow:
     """A window from `left` records before the target to `right` after it, and the log ratio its two ends cost."""
 
     left: int
@@ -88,28 +88,27 @@ class MarkovQuilt(Theorem):
         )
 
 
-def best_window(chain: MarkovChain, tau: float) -> Window:
+def best_window(chain: MarkovChain, tau: float) -> TargetWindow:
     """Return the window with the smallest bound at τ among those searched; the chain must be primitive."""
-    depth = _depth(chain, tau)
-    left, right, cost = _windows(chain, depth)
+    windows = _windows(chain, _depth(chain, tau))
     with np.errstate(over="ignore"):  # a bound too large for a float is infinite, and not the smallest
-        totals = _inside(chain, left, right) * tau + cost
-    best = int(np.argmin(totals))
-    return Window(int(left[best]), int(right[best]), float(cost[best]))
+        return windows.best(-tau * _inside(chain, windows.left, windows.right).astype(np.float64))
 
 
 def _largest_tau(chain: MarkovChain, epsilon: float) -> float:
     """Return the largest τ at which some window proves ε: every window proves a line in τ."""
     depth = 8
     while True:
-        left, right, cost = _windows(chain, depth)
-        tau = float(((epsilon - cost) / _inside(chain, left, right)).max())
+        windows = _windows(chain, depth)
+        inside = _inside(chain, windows.left, windows.right)
+        window = windows.best(epsilon / inside, 1 / inside)
+        tau = (epsilon - window.cost) / float(_inside(chain, np.array(window.left), np.array(window.right)))
         if depth >= _deepest(chain) or (tau > 0 and _depth(chain, tau) <= depth):
             return tau
         depth *= 2
 
 
-def _epsilon(chain: MarkovChain, window: Window, tau: float) -> float:
+def _epsilon(chain: MarkovChain, window: TargetWindow, tau: float) -> float:
     inside = window.records if chain.length is None else min(window.records, chain.length)
     return up(inside * tau + window.cost, 2)
 
@@ -126,8 +125,7 @@ def _depth(chain: MarkovChain, tau: float) -> int:
     """
     depth = 8
     while depth < _deepest(chain) and len(chain.transition) > 1:
-        left, right = _end_costs(chain, depth)
-        if max(left[-1].max(), right[-1].max()) <= tau:
+        if max(side.max() for side in _end_costs(chain, depth, depth)) <= tau:
             break
         depth *= 2
     return depth
@@ -139,18 +137,50 @@ def _deepest(chain: MarkovChain) -> int:
     return max(min(512, _MOST_NUMBERS // squared), _MOST_ENTRIES // squared)
 
 
-def _end_costs(chain: MarkovChain, depth: int) -> tuple[Floats, Floats]:
-    """Return the costs of the left and right ends at distances 1, …, depth for each pair of different target values."""
+def _end_costs(chain: MarkovChain, depth: int, first: int = 1) -> tuple[Floats, Floats]:
+    """Return the costs of the left and right ends at distances first, …, depth for each pair of target values."""
     before, after = sides(chain)
-    pairs = ~np.eye(len(chain.transition), dtype=bool)
-    return before.end_costs(depth, chain.start == "stationary")[:, pairs], after.end_costs(depth, True)[:, pairs]
+    costs = before.end_costs(depth, chain.start == "stationary", first), after.end_costs(depth, True, first)
+    left, right = (cost.reshape(len(cost), -1) for cost in costs)
+    return left, right
 
 
-@lru_cache(maxsize=128)
-def _windows(chain: MarkovChain, depth: int) -> tuple[Integers, Integers, Floats]:
-    """Return left ends, right ends and costs of the windows to try: all up to 64 deep, balanced ones beyond."""
+@dataclass(frozen=True, eq=False)
+class _Windows:
+    """Windows to try, and lower bounds on their costs, which rise to the costs where that matters.
+
+    left, right: their ends.
+    costs:       for each of them, the largest cost over the pairs of values that were looked at so far.
+    ends:        the costs of the left and right ends at distances 1, 2, … for each pair.
+    """
+
+    left: Integers
+    right: Integers
+    costs: Floats
+    ends: tuple[Floats, Floats]
+
+    def best(self, worth: Floats, price: Floats | float = 1.0) -> TargetWindow:
+        """Return the window with the largest worth − price·cost, and its cost.
+
+        The window that looks best is checked on all pairs; its worst pair is then looked at for all windows.
+        """
+        before, after = self.ends
+        while True:
+            best = int(np.argmax(worth - price * self.costs))
+            left, right = int(self.left[best]), int(self.right[best])
+            cost = before[left - 1] + after[right - 1]
+            pair = int(cost.argmax())
+            if cost[pair] <= self.costs[best]:
+                return TargetWindow(left, right, float(self.costs[best]))
+            np.maximum(self.costs, before[self.left - 1, pair] + after[self.right - 1, pair], out=self.costs)
+
+
+@lru_cache(maxsize=16)
+def _windows(chain: MarkovChain, depth: int) -> _Windows:
+    """Return the windows to try: all up to 64 deep, balanced ones beyond."""
     if len(chain.transition) == 1:
-        return np.ones(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.zeros(1)
+        one = np.ones(1, dtype=np.int64)
+        return _Windows(one, one, np.zeros(1), (np.zeros((1, 1)), np.zeros((1, 1))))
     left, right = _end_costs(chain, depth)
     shallow = min(depth, _ALL_PAIRS)
     first, second = (side.ravel() for side in np.indices((shallow, shallow)))
@@ -159,9 +189,4 @@ def _windows(chain: MarkovChain, depth: int) -> tuple[Integers, Integers, Floats
         near = np.clip(matching[:, None] + np.arange(-_NEIGHBOURS, _NEIGHBOURS + 1), 0, depth - 1)
         first = np.concatenate([first, np.repeat(np.arange(depth), near.shape[1])])
         second = np.concatenate([second, near.ravel()])
-    cost = np.empty(len(first))
-    together = max(1, _MOST_NUMBERS // left.shape[1])
-    for begin in range(0, len(first), together):
-        part = slice(begin, begin + together)
-        cost[part] = (left[first[part]] + right[second[part]]).max(axis=1)
-    return first + 1, second + 1, np.maximum(cost, 0.0)
+    return _Windows(first + 1, second + 1, np.zeros(len(first)), (left, right))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -40,6 +40,9 @@ REMEMBERS_MORE = "it is about chains with a memory of one record, and this one h
 
 _SMALLEST = 1e-200
 _LONGEST_PATTERN = 20_000
+_AT_ONCE = 2**15
+"""The numbers per array in which ratios are computed: they stay in the cache of a core."""
+
 _MOST_NUMBERS = 2**24
 """The most entries of powers that are checked in a primitive chain; no theorem follows one farther."""
 
@@ -82,6 +85,7 @@ class Side:
     end: Floats | None
     limit: Floats | None
     _boundaries: list[Floats] = field(default_factory=list, repr=False)
+    _log_ratios: list[Floats] = field(default_factory=list, repr=False)
 
     def boundary(self, steps: int) -> Floats:
         """Return the boundary columns `steps` steps from the end, every column's largest entry 1 (or all 0)."""
@@ -118,20 +122,22 @@ class Side:
         """Return `log_ratio` for each number of steps from `first` to `last`.
 
         Each step, and scaling its row to sum to one, cost a relative (2s + 2)·2⁻⁵³ in every entry, so a ratio is off by
-        twice that; the logarithm is off by a relative 2⁻⁵¹.
+        twice that, and by two roundings of its own.
         """
-        size = self.matrix.shape[-1]
-        columns = np.array(self.boundaries(last)[first : last + 1])[..., :size]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            largest = np.zeros(columns.shape)
-            for boundary in range(size):
-                largest = np.fmax(largest, columns[..., :, None, boundary] / columns[..., None, :, boundary])
-            logs = np.log(largest)
-        margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
-        return np.asarray(logs + 4 * UNIT * np.abs(logs) + margin.reshape(-1, *[1] * (logs.ndim - 1)))
+        size, known = self.matrix.shape[-1], self._log_ratios
+        columns = self.boundaries(last)
+        together = max(1, _AT_ONCE // columns[0][..., :size].size)
+        while len(known) <= last:
+            some = np.array(columns[len(known) : min(len(known) + together, last + 1)])[..., :size]
+            known.extend(_largest_log_ratios(some))
+        logs = np.array(known[first : last + 1])
+        margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 5)
+        logs += margin.reshape(-1, *[1] * (logs.ndim - 1))
+        return logs
 
+    @cached_property
     def log_odds(self) -> Floats:
-        """Return d(u, u′) = max ln M(u, v)M(u′, v′)/(M(u, v′)M(u′, v)), rounded up, as (chain, u, u′).
+        """d(u, u′) = max ln M(u, v)M(u′, v′)/(M(u, v′)M(u′, v)), rounded up, as (chain, u, u′).
 
         It is infinite where just one of two values leads to some state; states that neither leads to are left out.
         """
@@ -142,16 +148,27 @@ class Side:
             spread = np.fmax.reduce(ratio, axis=3) - np.fmin.reduce(ratio, axis=3)
         return np.asarray(np.where(np.isfinite(spread), spread * (1 + 16 * UNIT) + 16 * UNIT, np.inf))
 
-    @lru_cache(maxsize=64)  # noqa: B019
-    def end_costs(self, depth: int, known_farther: bool) -> Floats:
-        """Return the cost of conditioning on the record 1, …, depth steps away for each pair of target values.
+    def end_costs(self, depth: int, known_farther: bool, first: int = 1) -> Floats:
+        """Return the cost of conditioning on the record `first`, …, depth steps away for each pair of target values.
 
         It is a Bayes ratio in each direction; the second is taken one step farther out if a record is known there or
         the chain is stationary.
         """
-        ratios = self.log_ratios(1, depth + 1)
+        ratios = self.log_ratios(first, depth + 1)
         back = ratios[1:] if known_farther else ratios[:-1]
         return np.asarray(ratios[:-1] + np.swapaxes(back, 1, 2))
+
+
+def _largest_log_ratios(columns: Floats) -> Floats:
+    """Return the largest ln c(x)/c(x′) of any column, raised by a relative 2⁻⁵¹; 0/0 counts for nothing."""
+    rows = np.ascontiguousarray(np.moveaxis(columns, -1, 0))
+    largest, product = np.zeros(columns.shape), np.empty(columns.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for row, inverse in zip(rows, 1 / rows, strict=True):
+            np.multiply(row[..., :, None], inverse[..., None, :], out=product)
+            np.fmax(largest, product, out=largest)
+        logs = np.log(largest)
+    return np.asarray(logs + 4 * UNIT * np.abs(logs))
 
 
 @lru_cache(maxsize=128)

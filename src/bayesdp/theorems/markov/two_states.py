@@ -56,7 +56,7 @@ def _kernels(side: Side, depth: int) -> tuple[bool, Floats, Floats, Floats]:
 def _tallied(side: Side, taus: Floats, here: Floats, history: Floats) -> Levels:
     """Apply the caps to all levels at once and collect the endings."""
     depth = len(history) - 1
-    odds = side.log_odds()[:, 0, 1]
+    odds = side.log_odds[:, 0, 1]
     with np.errstate(all="ignore"):
         own, other = here[:, [0, 1]], here[:, [1, 0]]
         through = (own / other)[1:-1, None, :, :2] * history[:-1, :, :, :2]

@@ -16,9 +16,9 @@ from bayesdp.models.network import Network, Ties
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.odds.merging import ROLES, merged, merged_along, work
 from bayesdp.theorems.odds.orders import Step, along, every_target, fronts, least_fill, one_target
-from bayesdp.theorems.odds.sweeps import Weighed, changes_of_sets, changes_of_singles, weighed
+from bayesdp.theorems.odds.sweeps import SETS, Weighed, changes_of_sets, changes_of_singles, weighed
 
-__all__ = ["Part", "parts"]
+__all__ = ["Part", "connected", "parts"]
 
 _WIDEST = 150
 """The most records of a front."""
@@ -28,7 +28,6 @@ _MOST_SUMMED = 2**15
 _MOST_ODDS = 2**25
 """The most records summed out, and odds ratios computed, for all targets together."""
 
-_SETS = 2
 _MOST_ROWS = 2**21
 """Up to so many rows in all tables, the roles of records, or else sets of them, have their own bounds."""
 
@@ -91,7 +90,7 @@ def _bounds(steps: Sequence[Weighed], taus: Floats) -> dict[int, Floats]:
     states = _states(steps)
     if states == ROLES:
         return merged_along(steps, taus)
-    changes = changes_of_sets(steps, taus) if states == _SETS else changes_of_singles(steps, taus)
+    changes = changes_of_sets(steps, taus) if states == SETS else changes_of_singles(steps, taus)
     return {target: change[-1] for target, change in changes.items()}
 
 
@@ -103,7 +102,7 @@ def parts(network: Network) -> tuple[Part, ...] | str:
         return (
             f"it sums out the records of at most {_MOST_POSITIONS:,} positions one after another, not of {ties.size:,}"
         )
-    different = list({_key(part): part for part in _connected(ties) if part.visible.any()}.values())
+    different = list({_key(part): part for part in connected(ties) if part.visible.any()}.values())
     ways = [_ways(part) for part in different]
     best = [steps for several in ways for steps in several[:1]]
     if not all(ways) or sum(map(_odds, best)) > _MOST_ODDS or sum(map(_summed, best)) > _MOST_SUMMED:
@@ -141,7 +140,7 @@ def _forest(ties: Ties) -> bool:
     return len(ties.log_odds) == ties.size - 1
 
 
-def _connected(ties: Ties) -> list[Ties]:
+def connected(ties: Ties) -> list[Ties]:
     """Return the connected parts of a network, the positions of each numbered anew."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -181,7 +180,7 @@ def _states(steps: Sequence[Weighed]) -> int:
     On a forest that loses nothing: no front has more than two records.
     """
     if max(len(each.step.positions) for each in steps) > 2:
-        for states in (ROLES, _SETS):
+        for states in (ROLES, SETS):
             if _rows(steps, states) <= _MOST_ROWS:
                 return states
     return 1

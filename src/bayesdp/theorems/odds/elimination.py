@@ -14,11 +14,11 @@ from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
 from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE
-from bayesdp.theorems.odds.eliminated import Part, parts
+from bayesdp.theorems.odds.eliminated import parts
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["OddsElimination"]
+__all__ = ["OddsElimination", "largest"]
 
 _SMALL_TAU = 1e-6
 """ε/τ does not rise with τ, so its value here shows where a search starts."""
@@ -46,10 +46,11 @@ class OddsElimination(Theorem):
         return self.bounds(model, [spend])[0]
 
     def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
+        assert isinstance(model, Network)
         size = model.group_size
         assert size is not None
         taus = np.array([total_tau(spend) for spend in spends])
-        proven = np.minimum(_largest(_parts(model), taus), [float_above(size * exact_total(spend)) for spend in spends])
+        proven = np.minimum(largest(model, taus), [float_above(size * exact_total(spend)) for spend in spends])
         return [finite(epsilon) for epsilon in proven.tolist()]
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
@@ -61,8 +62,13 @@ class OddsElimination(Theorem):
         return [tau] if tau > 0 else []
 
 
-def _largest(several: Sequence[Part], taus: Floats) -> Floats:
-    """Return for each τ the largest leakage of a record: up to BEYOND_DEPENDENCE, beyond which f adds at most d."""
+def largest(network: Network, taus: Floats) -> Floats:
+    """Return for each τ the largest leakage of a record: up to BEYOND_DEPENDENCE, beyond which f adds at most d.
+
+    The records of the network can be summed out (`parts`).
+    """
+    several = parts(network)
+    assert not isinstance(several, str)
     moderate = taus <= BEYOND_DEPENDENCE
     proven = taus.copy()
     for part in several:
@@ -78,11 +84,4 @@ def _largest(several: Sequence[Part], taus: Floats) -> Floats:
 @lru_cache(maxsize=8)
 def _price(network: Network) -> float:
     """Return ε/τ for a small τ."""
-    return float(_largest(_parts(network), np.array([_SMALL_TAU]))[0]) / _SMALL_TAU
-
-
-def _parts(model: Model) -> tuple[Part, ...]:
-    assert isinstance(model, Network)
-    prepared = parts(model)
-    assert not isinstance(prepared, str)
-    return prepared
+    return float(largest(network, np.array([_SMALL_TAU]))[0]) / _SMALL_TAU

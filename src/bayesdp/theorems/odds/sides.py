@@ -44,8 +44,11 @@ def leakage_of_any_length(tau: Floats, log_odds: float | Floats) -> Floats:
 
 
 def tau_of_any_length(epsilon: float, log_odds: float) -> float:
-    """Return 4·asinh(sinh(ε/4)/√θ), the inverse of `leakage_of_any_length`; not rounded towards privacy."""
-    quarter = max(epsilon, _TINY) / 4
+    """Return 4·asinh(sinh(ε/4)/√θ), the inverse of `leakage_of_any_length` at an ε lowered by what that adds.
+
+    The leakage at the result may still exceed ε by a few floats if √θ is very large.
+    """
+    quarter = max(epsilon, _TINY) / _WIDENED**2 / 4
     logarithm = quarter + np.log(-np.expm1(-2 * quarter)) - log_odds / 2
     if logarithm < _LARGE:
         return float(4 * np.arcsinh(np.exp(logarithm) / 2))

@@ -19,10 +19,25 @@ from bayesdp.models.network import Ties
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.odds.orders import Indices, Step
 
-__all__ = ["Weighed", "changes_of_sets", "changes_of_singles", "tables", "weighed"]
+__all__ = [
+    "SETS",
+    "Weighed",
+    "change_without",
+    "changes_of_sets",
+    "changes_of_singles",
+    "odds_of_sets",
+    "odds_without",
+    "rows",
+    "sums",
+    "tables",
+    "weighed",
+]
 
 _UP = 1 + 2.0**-51
 """Rounds a sum or a difference up: it is off by at most 2⁻⁵³ of itself, and so is its product with this."""
+
+SETS = 2
+"""A record is outside a set (0) or in it (1)."""
 
 
 class Weighed(NamedTuple):
@@ -91,14 +106,9 @@ def changes_of_sets(steps: Sequence[Weighed], taus: Floats) -> dict[int, Floats]
     """Return the same for every set of the records kept, as (sets, τ): bit t of a set's number is for the record t."""
 
     def added(each: Weighed) -> Floats:
-        return np.asarray(_sums(each.own)[:, None] * taus)
+        return np.asarray(sums(each.own)[:, None] * taus)
 
-    def summed_out(change: Floats, weight: Floats) -> Floats:
-        fixed, changed = np.split(change, 2)
-        more = np.maximum((changed - fixed) * _UP, 0.0)
-        return np.asarray((fixed + contraction(more, odds_of_sets(weight)[:, None])) * _UP)
-
-    return tables(steps, 2, added, summed_out)
+    return tables(steps, SETS, added, change_without)
 
 
 def tables(
@@ -119,14 +129,21 @@ def tables(
         step, size = each.step, len(each.step.positions)
         table = added(each)
         for source, where in step.sources:
-            table = (table + results[source][_rows(states, size, tuple(where.tolist()))]) * _UP
+            table = (table + results[source][rows(states, size, tuple(where.tolist()))]) * _UP
         if step.without is not None:
             source, where = step.without
-            table = (table - results[source][_rows(states, size, tuple(where.tolist()))]) * _UP
+            table = (table - results[source][rows(states, size, tuple(where.tolist()))]) * _UP
         for weight in each.weights:
             table = summed_out(table, weight)
         results.append(table)
     return _of_targets(steps, results)
+
+
+def change_without(change: Floats, weight: Floats) -> Floats:
+    """Return the table of the changes of sets without the last record; `weight` has its odds with the others."""
+    fixed, changed = np.split(change, SETS)
+    more = np.maximum((changed - fixed) * _UP, 0.0)
+    return np.asarray((fixed + contraction(more, odds_of_sets(weight)[:, None])) * _UP)
 
 
 def odds_without(odds: Floats, weight: Floats) -> Floats:
@@ -136,7 +153,7 @@ def odds_without(odds: Floats, weight: Floats) -> Floats:
 
 def odds_of_sets(weight: Floats) -> Floats:
     """Return for every set of records by how much, at most, its values change the log odds of the record summed out."""
-    return _sums(weight)
+    return sums(weight)
 
 
 def _of_targets(steps: Sequence[Weighed], results: Sequence[Floats]) -> dict[int, Floats]:
@@ -145,16 +162,16 @@ def _of_targets(steps: Sequence[Weighed], results: Sequence[Floats]) -> dict[int
     }
 
 
-def _sums(values: Floats) -> Floats:
+def sums(values: Floats) -> Floats:
     """Return the sum over every set of the values, rounded up."""
-    sums = np.zeros(1)
+    total = np.zeros(1)
     for value in values:
-        sums = np.concatenate([sums, (sums + value) * _UP])
-    return sums
+        total = np.concatenate([total, (total + value) * _UP])
+    return total
 
 
 @lru_cache(maxsize=4096)
-def _rows(states: int, size: int, where: tuple[int, ...]) -> Indices:
+def rows(states: int, size: int, where: tuple[int, ...]) -> Indices:
     """Return for every row of a table of `size` records which row of a table of those at `where` it agrees with."""
     every = np.arange(states**size)
     row = np.zeros(states**size, dtype=np.intp)

@@ -1,0 +1,185 @@
+"""Counts of a record together with those around it, by stratum: what a series of reach k is fitted to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from bayesdp._support.arrays import Integers
+from bayesdp._support.validation import Scalar
+from bayesdp._support.words import having, listed
+from bayesdp.errors import FrameError, RecordsError
+from bayesdp.frames.clocks import MOST_VALUES
+from bayesdp.frames.source import Missing, plain, reading, scan, whole
+from bayesdp.frames.transitions import (
+    FOLLOWS,
+    MOST_STRATA,
+    Sequences,
+    counted_chains,
+    ordered_states,
+    shown_by_order,
+)
+from bayesdp.models.layout import ChainLayout, column_names
+from bayesdp.models.strata import stratum_order
+
+__all__ = ["MOST_PATTERNS", "Patterns", "patterns"]
+
+MOST_PATTERNS = 2**17
+"""The most different patterns of one stratum."""
+
+_MOST_ROWS = 2**23
+"""The most different patterns of all strata together, with the relations of their records."""
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """How often records occurred together with the `reach` records before and after each.
+
+    strata:   the values of the public columns at the record in the middle; one empty tuple without such columns.
+    stratum:  for each different pattern, its stratum.
+    code:     the states of its 2·reach + 1 records, the first one first, as digits of a number.
+    count:    how often it occurred.
+    records:  how many records have a state. Those without a complete neighbourhood are in no pattern.
+    longest, gaps, condition: as in `Transitions`.
+    """
+
+    states: tuple[Scalar, ...]
+    reach: int
+    strata: tuple[tuple[Scalar, ...], ...]
+    stratum: Integers
+    code: Integers
+    count: Integers
+    records: int
+    longest: int
+    gaps: bool
+    condition: bool = False
+
+    @property
+    def left_out(self) -> int:
+        """The number of records without a complete neighbourhood."""
+        return self.records - int(self.count.sum())
+
+
+def patterns(
+    source: object,
+    state: str,
+    layout: ChainLayout,
+    missing: Missing = "error",
+    *,
+    reach: int,
+    within: Sequence[str] = (),
+) -> Patterns:
+    """Count every record of a table with the `reach` records on either side of it, inside its engine.
+
+    within: public columns, or hour, weekday and month of an order of times: the strata, by their values at the record
+            in the middle.
+
+    A record without a state is a gap, and so is the time before a record more than `layout.step` after the last one. No
+    pattern crosses a gap. Raises FrameError for what `transitions` refuses.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"t": range(6), "s": [0, 0, 1, 1, 1, 0]})
+    >>> seen = patterns(frame, "s", ChainLayout(["t"]), reach=1)
+    >>> [(f"{code:03b}", count) for code, count in zip(seen.code.tolist(), seen.count.tolist())]
+    [('001', 1), ('011', 1), ('110', 1), ('111', 1)]
+    """
+    table, within = scan(source), column_names("within", within)
+    with reading(table):
+        public = [name for name in within if name in table]
+        chains, sizes, rows = counted_chains(table, state, layout, missing, public, back=2 * reach)
+        states: tuple[Scalar, ...] = (False, True) if chains.truth else ordered_states(_seen(chains), state)
+        if float(len(states)) ** (2 * reach + 1) > MOST_PATTERNS:
+            raise RecordsError(
+                f"{len(states)} states with {reach} records on either side make more than {MOST_PATTERNS} patterns; "
+                "take a shorter reach, or fewer states"
+            )
+        counts = _counts(chains, states, reach, within, public)
+    relations: Counter[Any] = Counter()
+    found: Counter[tuple[Any, ...]] = Counter()
+    for (*values, code, relation), count in counts.items():
+        relations[relation] += count
+        if code is not None and code >= 0:
+            found[(*values, code)] += count
+    chains.check(relations, layout, sizes)
+    unplaced = sum(count for (*values, _), count in found.items() if None in values)
+    if unplaced:
+        raise RecordsError(
+            f"{having(unplaced, 'record', table.name)} no value of {listed(map(repr, within), 'or')}, and so no "
+            "stratum; fill in these columns"
+        )
+    strata = sorted({key[:-1] for key in found}, key=stratum_order) or [()]
+    if len(strata) > MOST_STRATA:
+        raise RecordsError(f"{listed(map(repr, within))} make more than {MOST_STRATA} strata; name fewer columns")
+    place = {values: index for index, values in enumerate(strata)}
+    rows_of = sorted((place[key[:-1]], key[-1], count) for key, count in found.items())
+    stratum, code, times = np.array(rows_of, dtype=np.int64).reshape(-1, 3).T
+    gaps = layout.step is None or sizes.lacking > 0 or relations[FOLLOWS] < rows - sizes.chains
+    return Patterns(
+        states, reach, tuple(strata), stratum, code, times, rows - sizes.lacking, sizes.longest, gaps, chains.truth
+    )
+
+
+def _seen(chains: Sequences) -> set[Scalar]:
+    """Return the states of a table, up to one more than may be."""
+
+    def different(frame: Any) -> Any:
+        return frame.group_by("s").agg(nw.len().alias("n")).select("s").head(MOST_VALUES)
+
+    return {value for part in chains.table.parts(different) for row in part if (value := plain(row[0])) is not None}
+
+
+def _counts(
+    chains: Sequences, states: Sequence[Scalar], reach: int, within: Sequence[str], public: Sequence[str]
+) -> Counter[tuple[Any, ...]]:
+    """Count records by the stratum in the middle, the pattern that ends with them, and their relation to the last.
+
+    The code of a pattern is missing or −1 where some of its records do not follow one another.
+    """
+    size, steps = len(states), 2 * reach
+    index = _index(chains, states)
+    digits = [chains.before("v", back) * size**back for back in range(1, steps + 1)]
+    keys = {"c": reduce(add, digits, nw.col("v"))}
+    clocks: dict[str, nw.Expr] = {}
+    for i, name in enumerate(within):
+        if name in public:
+            keys[f"k{i}"] = chains.before(f"w{public.index(name)}", reach)
+        else:
+            keys |= {f"m{j}": chains.before(order, reach) for j, order in enumerate(chains.orders)}
+            clocks[f"k{i}"] = shown_by_order(chains, name, "m")
+    names = [*(f"k{i}" for i in range(len(within))), "c", "r"]
+
+    def grouped(frame: Any) -> Any:
+        frame = chains.related(frame.with_columns(v=index), keys)
+        if chains.step is not None:
+            broken = nw.when(nw.col("r") == FOLLOWS).then(nw.lit(0)).otherwise(nw.lit(1))
+            frame = frame.with_columns(g=broken)
+            frame = frame.with_columns(g=chains.ordered(nw.col("g").cum_sum()))
+            frame = frame.with_columns(h=chains.before("g", steps))
+            unbroken = nw.when(nw.col("g") == nw.col("h")).then(nw.col("c"))
+            frame = frame.with_columns(c=unbroken.otherwise(nw.lit(-1)))
+        frame = chains.own(frame.with_columns(**clocks) if clocks else frame)
+        return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
+
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for part in chains.along.parts(grouped):
+        if len(part) >= _MOST_ROWS:
+            raise FrameError("there are far too many patterns; take a shorter reach, or fewer strata")
+        for *key, count in part:
+            counts[tuple(map(plain, key))] += whole(count)
+    return counts
+
+
+def _index(chains: Sequences, states: Sequence[Scalar]) -> nw.Expr:
+    """Return the place of each record's state among the states."""
+    held = [chains.table.value("s", state) for state in states]
+    index: nw.Expr = nw.when(nw.col("s") == held[-1]).then(nw.lit(len(held) - 1))
+    for place, value in reversed(list(enumerate(held[:-1]))):
+        index = nw.when(nw.col("s") == value).then(nw.lit(place)).otherwise(index)
+    return index
