@@ -12,7 +12,8 @@ The blocks of a page are run in order, in one Python process and one empty folde
 What depends on noise is not the same twice, so it stands in a block ```text noisy or ```console noisy. Noise is drawn
 from a seed here, and every number must be that of the page; only times and fingerprints stand for any other. With
 --bash commands run as a reader's do, with OpenDP's noise: then numbers of noisy blocks stand for any other, too. A
-command that must fail is in a block ```console fails.
+command that must fail is in a block ```console fails. A command that ends with "&" runs until the page ends; a server
+listens on any free port, where the page names 8421.
 """
 
 from __future__ import annotations
@@ -35,10 +36,17 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from shared.serving import free_port  # noqa: E402 - beside the benchmarks
+
 _BLOCK = re.compile(r"^```(?P<info>[a-z][\w ]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _MOMENT = re.compile(r"\b[0-9a-f]{32,}\b|\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\+00:00)?(?!\")")
 _NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 _PROMPT = "$ "
+_PORT = "8421"
+_STEADILY = "--steadily"
+_SECONDS_TO_STOP = 30
 
 
 @dataclass(frozen=True)
@@ -134,15 +142,39 @@ def run(page: Path, folder: Path, by_bash: bool) -> list[Shown]:
     text, shown = page.read_text(encoding="utf-8"), []
     names: dict[str, Any] = {"__name__": "__main__"}
     noise: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if by_bash else _steady_noise()
-    with contextlib.chdir(folder), noise:
+    port = str(free_port())
+    with contextlib.chdir(folder), noise, contextlib.ExitStack() as running:
         for step in steps(text):
+            command = step.command.replace(_PORT, port)
             if step.code.language == "python":
-                printed = _python(step.code, names, page, text.count("\n", 0, step.code.start))
+                printed = _python(command, names, page, text.count("\n", 0, step.code.start))
+            elif command.endswith(" &"):
+                printed = ""
+                running.enter_context(_in_the_background(command.removesuffix("&"), by_bash))
             else:
-                printed = _console(step.command, by_bash, fails="fails" in step.code.words)
+                printed = _console(command, by_bash, fails="fails" in step.code.words)
             if step.output is not None:
-                shown.append(Shown(step.output, step.expected, printed.replace(f"{folder}/", ""), not by_bash))
+                printed = printed.replace(f"{folder}/", "").replace(f"127.0.0.1:{port}", f"127.0.0.1:{_PORT}")
+                shown.append(Shown(step.output, step.expected, printed, not by_bash))
     return shown
+
+
+@contextlib.contextmanager
+def _in_the_background(command: str, by_bash: bool) -> Iterator[None]:
+    """Run a command until the block ends; its noise is from a seed, too, unless it runs by_bash."""
+    if not by_bash and command.startswith("bayesdp "):
+        program = shlex.join([sys.executable, str(Path(__file__).resolve()), _STEADILY])
+        command = f"{program} {command.removeprefix('bayesdp ')}"
+    process = subprocess.Popen(["bash", "-c", f"exec {command}"], stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(_SECONDS_TO_STOP)
+        finally:
+            process.kill()
+            process.wait()
 
 
 def _steady_noise() -> contextlib.AbstractContextManager[Any]:
@@ -161,9 +193,9 @@ def _steady_noise() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(DiscreteLaplaceMechanism, "release", release)
 
 
-def _python(code: Block, names: dict[str, Any], page: Path, above: int) -> str:
+def _python(code: str, names: dict[str, Any], page: Path, above: int) -> str:
     out = io.StringIO()
-    program = compile("\n" * above + code.body, str(page), "exec")
+    program = compile("\n" * above + code, str(page), "exec")
     with contextlib.redirect_stdout(out):
         exec(program, names)  # the pages are ours
     return out.getvalue()
@@ -246,6 +278,11 @@ def differences(shown: Sequence[Shown]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run pages; return 1 if one of them is not true."""
+    if arguments[:1] == [_STEADILY]:
+        from bayesdp.cli import run as command_line
+
+        with _steady_noise():
+            return command_line(arguments[1:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="+", type=Path)
     parser.add_argument("--write", action="store_true", help="write what happens into the pages")

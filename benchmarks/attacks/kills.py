@@ -19,7 +19,7 @@ import bayesdp as bdp
 from attacks.common import Finding, main, opened, processes, sample, verified
 from shared.postgresql import PostgreSQL
 
-__all__ = ["attack", "killed"]
+__all__ = ["attack", "killed", "wrong"]
 
 _LONGEST = 0.5
 """A process is killed within this many seconds after its first answer."""
@@ -58,11 +58,11 @@ def killed(url: str, folder: Path, times: int, name: str) -> Finding:
         lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
         given = [json.loads(line) for line in lines]
         answered += len(given)
-        broken += [f"kill {number + 1}: {text}" for text in _wrong(url, given)]
+        broken += [f"kill {number + 1}: {text}" for text in wrong(url, given)]
     return Finding(name, times, broken, f"{answered} answers were out")
 
 
-def _wrong(url: str, given: list[dict[str, object]]) -> Iterator[str]:
+def wrong(url: str, given: list[dict[str, object]]) -> Iterator[str]:
     """Yield the problems of a ledger after a kill, given the answers that were returned."""
     problems, entries = verified(url)
     yield from problems

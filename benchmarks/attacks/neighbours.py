@@ -34,7 +34,7 @@ from bayesdp.cli import run
 from bayesdp.errors import BayesDPError, RefusedError
 from bayesdp.models.layout import ChainLayout, GroupLayout
 
-__all__ = ["attack", "compared"]
+__all__ = ["attack", "compared", "masked"]
 
 ROWS = 12
 REFUSED = RefusedError.__name__
@@ -252,7 +252,7 @@ def _typed(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
         out, err = StringIO(), StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             status = run(line)
-        printed = _masked(json.loads(out.getvalue())) if "--json" in line and status == 0 else ""
+        printed = masked(json.loads(out.getvalue())) if "--json" in line and status == 0 else ""
         refused = REFUSED if "the table is refused" in err.getvalue() else ""
         said.append((what, f"{status} {err.getvalue()} {printed} {refused}"))
     return said
@@ -261,15 +261,16 @@ def _typed(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
 def _document(done: Any) -> str:
     """Return a result without the fields that depend on noise."""
     many = done if isinstance(done, tuple | list) else [done]
-    shown = [_masked(each.to_dict()) if hasattr(each, "to_dict") else type(each).__name__ for each in many]
+    shown = [masked(each.to_dict()) if hasattr(each, "to_dict") else type(each).__name__ for each in many]
     return json.dumps(shown, default=repr, sort_keys=True)
 
 
-def _masked(document: Any) -> Any:
+def masked(document: Any) -> Any:
+    """Return a document without the fields that depend on noise or on the time."""
     if isinstance(document, Mapping):
-        return {name: "…" if name in NOISY else _masked(value) for name, value in document.items()}
+        return {name: "…" if name in NOISY else masked(value) for name, value in document.items()}
     if isinstance(document, list | tuple):
-        return [_masked(value) for value in document]
+        return [masked(value) for value in document]
     return document
 
 

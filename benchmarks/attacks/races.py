@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import bayesdp as bdp
 from attacks.common import Finding, main, opened, processes, sample, verified
 from bayesdp.errors import BudgetError
 
-__all__ = ["attack", "race"]
+__all__ = ["EPSILON", "asked", "attack", "ended", "race"]
 
 EPSILON = 0.125
 """The ε of one release; a power of two, so that sums are exact."""
@@ -35,7 +35,14 @@ def race(url: str, workers: int, releases: int, name: str = "race") -> Finding:
     budget = workers * releases * EPSILON / 2
     with processes().Pool(workers) as pool:
         given = pool.map(partial(_releases, url, budget, releases), range(workers), chunksize=1)
-    answered = [entry for worker in given for entry in worker]
+    return ended(url, [entry for worker in given for entry in worker], budget, workers * releases, name)
+
+
+def ended(url: str, answered: Sequence[int], budget: float, tried: int, name: str) -> Finding:
+    """Compare a ledger with the answers that were given in a race, and with the budget.
+
+    answered: the entries of the answers.    tried: how many releases were asked for.
+    """
     broken, entries = verified(url)
     charges = {entry.number for entry in entries if entry.kind == "charge"}
     answers = [entry.charge for entry in entries if entry.kind == "answer"]
@@ -47,7 +54,7 @@ def race(url: str, workers: int, releases: int, name: str = "race") -> Finding:
         broken.append(f"{len(answered)} answers were given for {len(charges)} charges and {len(answers)} entries")
     if len(charges) * EPSILON != budget:
         broken.append(f"{len(charges)} releases were made, but the budget allows {budget / EPSILON:g}")
-    return Finding(name, workers * releases, broken, f"{len(charges)} released, the rest refused for the budget")
+    return Finding(name, tried, broken, f"{len(charges)} released, the rest refused for the budget")
 
 
 def _releases(url: str, budget: float, releases: int, worker: int) -> list[int]:
@@ -55,12 +62,16 @@ def _releases(url: str, budget: float, releases: int, worker: int) -> list[int]:
     answered = []
     with opened(sample(), bdp.Independent(), ["t"], ledger=url, dataset="race", epsilon=budget) as session:
         for number in range(releases):
-            question = bdp.Count("s", equals=1, where=f"t != {worker * releases + number + 1000}")
             try:
-                answered.append(session.release(question, epsilon=EPSILON).entry)
+                answered.append(session.release(asked(worker * releases + number), epsilon=EPSILON).entry)
             except BudgetError:
                 continue
     return answered
+
+
+def asked(number: int) -> bdp.Query:
+    """Return a question about the sample that no other number asks."""
+    return bdp.Count("s", equals=1, where=f"t != {number + 1000}")
 
 
 if __name__ == "__main__":

@@ -64,9 +64,9 @@ def test_an_answer_that_the_ledger_does_not_know_is_found(tmp_path: Path) -> Non
         pl.DataFrame({"x": [0, 1]}), bdp.Independent(), dataset="d", epsilon=1.0, ledger=ledger
     ) as session:
         answer = session.release(bdp.Count("x", equals=1), epsilon=0.5)
-    assert not list(kills._wrong(ledger, [{"entry": answer.entry, "value": answer.value}]))
-    assert list(kills._wrong(ledger, [{"entry": answer.entry, "value": "another"}]))
-    assert list(kills._wrong(ledger, [{"entry": answer.entry + 100, "value": answer.value}]))
+    assert not list(kills.wrong(ledger, [{"entry": answer.entry, "value": answer.value}]))
+    assert list(kills.wrong(ledger, [{"entry": answer.entry, "value": "another"}]))
+    assert list(kills.wrong(ledger, [{"entry": answer.entry + 100, "value": answer.value}]))
 
 
 def test_thirty_edits_are_found(capsys: pytest.CaptureFixture[str]) -> None:

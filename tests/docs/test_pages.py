@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import warnings
@@ -124,6 +125,27 @@ def test_what_a_page_shows_is_compared(tmp_path: Path, text: str, status: int) -
 def test_what_fails_unasked_is_an_error(tmp_path: Path, text: str, error: type[BaseException]) -> None:
     with pytest.raises(error):
         pages.main([str(_written(tmp_path, text))])
+
+
+SERVER = """```console
+$ echo 127.0.0.1:8421 > {port}
+$ python3 -m http.server --bind 127.0.0.1 8421 > /dev/null 2>&1 &
+$ curl --silent --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8421/nothing | grep -o 'Error code: 404'
+Error code: 404
+$ cat {port}
+127.0.0.1:8421
+```
+"""
+
+
+@pytest.mark.slow
+def test_a_server_runs_until_its_page_ends(tmp_path: Path) -> None:
+    kept = tmp_path / "port"
+    assert pages.main([str(_written(tmp_path, SERVER.format(port=kept)))]) == 0
+    port = int(kept.read_text().partition(":")[2])
+    assert port != 8421
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
 
 
 def test_without_steady_noise_numbers_of_noisy_blocks_may_differ(tmp_path: Path) -> None:
