@@ -30,7 +30,7 @@ from attacks.common import Finding, main, sample, verified
 from attacks.kills import wrong
 from attacks.malformed import malformed
 from attacks.neighbours import masked
-from attacks.races import EPSILON, asked, ended
+from attacks.races import EPSILON, ended, question
 from bayesdp.errors import BudgetError
 from shared.postgresql import PostgreSQL
 from shared.serving import Serving, serving
@@ -91,7 +91,7 @@ def released(server: Serving, token: str, dataset: str, questions: Sequence[int]
     with bdp.connect(server.url, token=token) as remote:
         for number in questions:
             try:
-                answered.append(remote[dataset].release(asked(number), epsilon=EPSILON).entry)
+                answered.append(remote[dataset].release(question(number), epsilon=EPSILON).entry)
             except BudgetError:
                 continue
     return answered
@@ -99,14 +99,14 @@ def released(server: Serving, token: str, dataset: str, questions: Sequence[int]
 
 def crowd(folder: Path, clients: int, releases: int) -> Finding:
     """Let clients release on one data set at the same time, of which the budget allows half."""
-    budget = clients * releases * EPSILON / 2
-    with serving(folder, {"race": budget}) as server:
+    allowed = clients * releases // 2
+    with serving(folder, {"race": allowed * EPSILON}) as server:
         token = server.token("ada")
         given = together(
             lambda client: released(server, token, "race", range(client * releases, (client + 1) * releases)), clients
         )
-    entries = [entry for client in given for entry in client]
-    return ended(server.ledger, entries, budget, clients * releases, f"{clients} clients × {releases} on one data set")
+    name = f"{clients} clients × {releases} on one data set"
+    return ended(server.account("race"), sum(given, []), allowed, clients * releases, name)
 
 
 def in_parallel(folder: Path, datasets: int, releases: int) -> Finding:
@@ -137,7 +137,7 @@ def killed(folder: Path, times: int, clients: int = 4) -> Finding:
             number = 0
             while not over.is_set():
                 number += 1
-                sent = release("race", asked(client + clients * number), token, f"{client}-{number}")
+                sent = release("race", question(client + clients * number), token, f"{client}-{number}")
                 answers.append((sent, _insisted(server, sent, broken)))
             return number
 
@@ -247,7 +247,7 @@ def _tidy(said: Said) -> Said:
     if not isinstance(document, Mapping) or document.get("kind") not in NOISY:
         return said
     headers = tuple(header for header in said.headers if header[0] != "content-length")
-    return Said(said.status, headers, json.dumps(masked(document), sort_keys=True).encode())
+    return Said(said.status, headers, json.dumps(mquestion(document), sort_keys=True).encode())
 
 
 def _unseemly(said: Said, server: Serving) -> Iterator[str]:
@@ -277,7 +277,7 @@ def denied(folder: Path) -> Finding:
         shown += [b"Basic " + ada.encode(), ada.encode(), b"Bearer \xff\xfe", b"bearer"]
         with Wire(server.url) as wire:
             first = wire.ask(Sent(b"GET", b"/v1/datasets"))
-            requests = [release("race", asked(0), bob), release("nothing", asked(0), ada)]
+            requests = [release("race", question(0), bob), release("nothing", question(0), ada)]
             requests += [Sent(b"GET", f"/v1/datasets/{name}".encode(), (bearer(bob),)) for name in ("race", "nothing")]
             for path in (b"/v1/datasets", b"/v1/datasets/race", b"/v1/datasets/race/answers"):
                 requests += [Sent(b"GET", path, ((b"Authorization", value),)) for value in shown]
@@ -286,7 +286,7 @@ def denied(folder: Path) -> Finding:
                 finding.tried += 1
                 if said.status not in (401, 403) or said.body != first.body:
                     finding.broken.append(f"{sent}: {said}")
-            if wire.ask(release("race", asked(0), ada)).status != 200:
+            if wire.ask(release("race", question(0), ada)).status != 200:
                 finding.broken.append("the right token is refused")
     return finding
 
@@ -306,7 +306,7 @@ def held_up(folder: Path, connections: int, seconds: float = 60) -> Finding:
         begun, answered = time.monotonic(), 0
         with Wire(server.url) as wire:
             while slow and time.monotonic() < begun + seconds:
-                answered += wire.ask(release("race", asked(answered), token)).status == 200
+                answered += wire.ask(release("race", question(answered), token)).status == 200
                 slow = [each for each in slow if _dripped(each)]
                 time.sleep(0.2)
             lasted = time.monotonic() - begun
@@ -316,7 +316,7 @@ def held_up(folder: Path, connections: int, seconds: float = 60) -> Finding:
                 said = _sent_whole(server, token, body)
                 if said != 413:
                     finding.broken.append(f"a body of {len(body)} bytes is answered by {said}")
-            if wire.ask(release("race", asked(0), token)).status != 200:
+            if wire.ask(release("race", question(0), token)).status != 200:
                 finding.broken.append("after all this a release is refused")
         grown = server.megabytes() - memory
     finding.note = f"{answered} answers while slow requests were held for {lasted:.0f} s; memory grew by {grown:.0f} MB"
