@@ -11,8 +11,8 @@ RUN pip install --no-cache-dir --no-compile '/bayesdp[server,postgresql]' && rm 
 ENV PIP_CONSTRAINT=
 USER bayesdp
 WORKDIR /srv/bayesdp
-EXPOSE 8421
-HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8421/health/ready', timeout=5)"]
+EXPOSE 8470
+HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8470/health/ready', timeout=5)"]
 CMD ["bayesdp", "serve", "serve.toml"]
 
 FROM source AS demo

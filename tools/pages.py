@@ -13,7 +13,7 @@ What depends on noise is not the same twice, so it stands in a block ```text noi
 from a seed here, and every number must be that of the page; only times and fingerprints stand for any other. With
 --bash commands run as a reader's do, with OpenDP's noise: then numbers of noisy blocks stand for any other, too. A
 command that must fail is in a block ```console fails. A command that ends with "&" runs until the page ends; a server
-listens on any free port, where the page names 8421.
+listens on any free port, where the page names 8470.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BLOCK = re.compile(r"^```(?P<info>[a-z][\w ]*)\n(?P<body>.*?)^```$", re.MULTILI
 _MOMENT = re.compile(r"\b[0-9a-f]{32,}\b|\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\+00:00)?(?!\")")
 _NUMBER = re.compile(r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 _PROMPT = "$ "
-_PORT = "8421"
+_PORT = "8470"
 _STEADILY = "--steadily"
 _SECONDS_TO_STOP = 30
 

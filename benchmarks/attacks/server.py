@@ -33,7 +33,7 @@ from attacks.neighbours import masked
 from attacks.races import EPSILON, ended, question
 from bayesdp.errors import BudgetError
 from shared.postgresql import PostgreSQL
-from shared.serving import Serving, serving
+from shared.serving import Serving
 from shared.wire import Said, Sent, Wire, bearer
 
 __all__ = ["attack", "crowd", "denied", "fuzzed", "held_up", "in_parallel", "killed", "two_servers"]
@@ -67,6 +67,29 @@ def attack(short: bool) -> Iterator[Finding]:
             yield two_servers(folder / "two", database.url, *((4, 5) if short else (16, 50)))
 
 
+def serving(folder: Path, budgets: Mapping[str, float], private: int = 0, **options: Any) -> Serving:
+    """Return a server of samples, each with a budget.
+
+    private: what is added to the private value of one record.
+    """
+    folder.mkdir(parents=True)
+    bdp.Independent().save(folder / "model.json")
+    for place, name in enumerate(budgets):
+        rows = sample(200 + place)
+        rows = rows.with_columns(s=pl.when(pl.col("t") == 7).then(pl.col("s") + private).otherwise(pl.col("s")))
+        rows.write_parquet(folder / f"{name}.parquet")
+    datasets = {
+        name: {"data": f"{name}.parquet", "model": "model.json", "epsilon": budget, "public": ["t"]}
+        for name, budget in budgets.items()
+    }
+    return Serving(folder, datasets, **options)
+
+
+def account(server: Serving, budget: float) -> dict[str, Any]:
+    """Return the account of the races on a server, as the options of a session."""
+    return {"ledger": server.ledger, "dataset": "race", "epsilon": budget}
+
+
 def release(dataset: str, query: bdp.Query, token: str, key: str | None = None, epsilon: float = EPSILON) -> Sent:
     """Return a request for a release."""
     headers = (bearer(token), *([(b"Idempotency-Key", key.encode())] if key else []))
@@ -88,7 +111,7 @@ def together(work: Callable[[int], Any], workers: int) -> list[Any]:
 def released(server: Serving, token: str, dataset: str, questions: Sequence[int]) -> list[int]:
     """Release answers to questions with the library's client until the budget is used up; return their entries."""
     answered = []
-    with bdp.connect(server.url, token=token) as remote:
+    with bdp.connect(server.url, token) as remote:
         for number in questions:
             try:
                 answered.append(remote[dataset].release(question(number), epsilon=EPSILON).entry)
@@ -106,7 +129,7 @@ def crowd(folder: Path, clients: int, releases: int) -> Finding:
             lambda client: released(server, token, "race", range(client * releases, (client + 1) * releases)), clients
         )
     name = f"{clients} clients × {releases} on one data set"
-    return ended(server.account("race"), sum(given, []), allowed, clients * releases, name)
+    return ended(account(server, allowed * EPSILON), sum(given, []), allowed, clients * releases, name)
 
 
 def in_parallel(folder: Path, datasets: int, releases: int) -> Finding:
@@ -191,11 +214,11 @@ def _given(answers: Sequence[tuple[Sent, dict[str, Any]]]) -> list[dict[str, obj
 def fuzzed(folder: Path, number: int) -> Finding:
     """Send the same malformed requests to two servers, whose tables differ in one record, and compare the answers."""
     finding = Finding("malformed requests")
-    with serving(folder / "first", {"d": MANY}) as first, serving(folder / "second", {"d": MANY}, other=True) as second:
+    with serving(folder / "first", {"d": MANY}) as first, serving(folder / "second", {"d": MANY}, private=1) as second:
         tokens = [server.token("ada") for server in (first, second)]
         with Wire(first.url) as one, Wire(second.url) as other:
             pair = [(one, tokens[0], first), (other, tokens[1], second)]
-            document = one.ask(Sent(b"GET", b"/openapi.json", (bearer(tokens[0]),))).document
+            document = one.ask(Sent(b"GET", b"/v1/openapi.json")).document
             statuses: dict[int, int] = {}
 
             @seed(number)
@@ -265,13 +288,9 @@ def denied(folder: Path) -> Finding:
     """Ask with wrong, expired, revoked and foreign tokens: 401 or 403, and always the same body."""
     finding = Finding("tokens")
     with serving(folder, {"race": MANY, "other": MANY}, analysts={"ada": ["race"], "bob": ["other"]}) as server:
-        ada, bob, old, revoked = (
-            server.token("ada"),
-            server.token("bob"),
-            server.token("ada", "--expires", "1970-01-01"),
-            server.token("ada"),
-        )
-        server.revoke(revoked)
+        revoked = server.token("ada")
+        server.revoke("ada")
+        ada, bob, old = server.token("ada"), server.token("bob"), server.token("ada", days=1e-6)
         changed = ada[:-1] + ("A" if ada[-1] != "A" else "B")
         shown = [b"Bearer " + token.encode() for token in (old, revoked, changed, ada[:20], "", "x" * 5000)]
         shown += [b"Basic " + ada.encode(), ada.encode(), b"Bearer \xff\xfe", b"bearer"]
@@ -351,19 +370,19 @@ def _sent_whole(server: Serving, token: str, body: bytes) -> int | str:
 
 
 def two_servers(folder: Path, url: str, clients: int, releases: int) -> Finding:
-    """Let clients of two servers release on one data set, whose ledger is in one PostgreSQL; and repeat keys at both."""
-    budget = clients * releases * EPSILON / 2
+    """Let clients of two servers release on one data set, whose ledger is in one PostgreSQL."""
+    allowed = clients * releases // 2
     with (
-        serving(folder / "one", {"race": budget}, ledger=url) as one,
-        serving(folder / "two", {"race": budget}, ledger=url) as two,
+        serving(folder / "one", {"race": allowed * EPSILON}, ledger=url) as one,
+        serving(folder / "two", {"race": allowed * EPSILON}, ledger=url) as two,
     ):
         servers = [(server, server.token("ada")) for server in (one, two)]
         given = together(
             lambda client: released(*servers[client % 2], "race", range(client * releases, (client + 1) * releases)),
             clients,
         )
-        finding = ended(url, [entry for client in given for entry in client], budget, clients * releases, "two servers on PostgreSQL")
-    return finding
+    name = f"{clients} clients × {releases} of two servers on one PostgreSQL"
+    return ended(account(one, allowed * EPSILON), sum(given, []), allowed, clients * releases, name)
 
 
 if __name__ == "__main__":

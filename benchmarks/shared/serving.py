@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -12,11 +13,16 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
+from bayesdp.server.tokens import TokenFile
+
 __all__ = ["Serving", "free_port", "toml"]
+
+A_LOT = {"requests_per_minute": 10**6, "jobs": 1000}
+"""Limits that load alone does not reach."""
 
 _CHANCE = random.SystemRandom()
 _SECONDS_TO_START = 60
@@ -39,35 +45,44 @@ def toml(document: Mapping[str, Any], above: str = "") -> str:
     [server]
     port = 1
     """
-    plain = {name: value for name, value in document.items() if not isinstance(value, Mapping)}
-    text = "".join(f"{name} = {_value(value)}\n" for name, value in plain.items())
+    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in document.items() if not isinstance(value, Mapping))
     for name, value in document.items():
         if isinstance(value, Mapping):
-            inner = toml(value, f"{above}{name}.")
-            header = "" if value and all(isinstance(each, Mapping) for each in value.values()) else f"[{above}{name}]\n"
-            text += header + inner
+            text += f"[{above}{name}]\n{toml(value, f'{above}{name}.')}"
     return text
 
 
-def _value(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
-
-
 class Serving:
-    """A server with a configuration, in a folder, on a port of loopback. It is killed at the end of the `with` block.
+    """A server in a folder, on a port of loopback. It is killed at the end of the `with` block.
 
-    configuration: without the address, which this adds.    arguments: how Python starts it.
+    datasets:  what the configuration says of each data set; paths in it are relative to the folder.
+    analysts:  which data sets each may ask; by default "ada" may ask all.
+    ledger:    its URL; by default a file in the folder.    limits: what analysts may ask, beside a lot.
     """
 
-    def __init__(self, folder: Path, configuration: Mapping[str, Any], name: str = "serve") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        datasets: Mapping[str, Mapping[str, Any]],
+        *,
+        analysts: Mapping[str, Sequence[str]] | None = None,
+        ledger: str | None = None,
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         self.port = free_port()
         self.folder = folder
-        self.file = folder / f"{name}.toml"
-        server = {**configuration.get("server", {}), "port": self.port}
-        self.file.write_text(toml({**configuration, "server": server}), encoding="utf-8")
-        self.log = folder / f"{name}.log"
+        self.ledger = ledger or f"{folder / 'ledger.db'}"
+        self.file = folder / "serve.toml"
+        self.log = folder / "serve.log"
+        everybody = {"ada": list(datasets)} if analysts is None else analysts
+        configuration = {
+            "ledger": self.ledger,
+            "server": {"port": self.port},
+            "limits": {**A_LOT, **(limits or {})},
+            "datasets": datasets,
+            "analysts": {name: {"datasets": list(known)} for name, known in everybody.items()},
+        }
+        self.file.write_text(toml(configuration), encoding="utf-8")
         self._process: subprocess.Popen[bytes] | None = None
         self._writing: IO[bytes] | None = None
 
@@ -87,15 +102,17 @@ class Serving:
     def __exit__(self, *error: object) -> None:
         self.kill()
 
-    def command(self, *words: str) -> str:
-        """Run `bayesdp serve WORDS` on the configuration, and return what it prints.
+    def token(self, name: str, days: float | None = None) -> str:
+        """Return a new token of an analyst; it expires after some days, if that is said."""
+        return self._tokens.add(name, days=days).token
 
-        Raises RuntimeError if it fails.
-        """
-        done = subprocess.run(self._line(*words), cwd=self.folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(done.stderr)
-        return done.stdout
+    def revoke(self, name: str) -> None:
+        """Revoke all tokens of an analyst."""
+        self._tokens.revoke(name)
+
+    @property
+    def _tokens(self) -> TokenFile:
+        return TokenFile(self.folder / "tokens.json")
 
     def start(self, seconds: float = _SECONDS_TO_START) -> None:
         """Start it, and wait until it is ready.

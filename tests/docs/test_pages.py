@@ -128,12 +128,12 @@ def test_what_fails_unasked_is_an_error(tmp_path: Path, text: str, error: type[B
 
 
 SERVER = """```console
-$ echo 127.0.0.1:8421 > {port}
-$ python3 -m http.server --bind 127.0.0.1 8421 > /dev/null 2>&1 &
-$ curl --silent --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8421/nothing | grep -o 'Error code: 404'
+$ echo 127.0.0.1:8470 > {port}
+$ python3 -m http.server --bind 127.0.0.1 8470 > /dev/null 2>&1 &
+$ curl --silent --retry 30 --retry-connrefused --retry-delay 1 http://127.0.0.1:8470/nothing | grep -o 'Error code: 404'
 Error code: 404
 $ cat {port}
-127.0.0.1:8421
+127.0.0.1:8470
 ```
 """
 
@@ -143,7 +143,7 @@ def test_a_server_runs_until_its_page_ends(tmp_path: Path) -> None:
     kept = tmp_path / "port"
     assert pages.main([str(_written(tmp_path, SERVER.format(port=kept)))]) == 0
     port = int(kept.read_text().partition(":")[2])
-    assert port != 8421
+    assert port != 8470
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
 
