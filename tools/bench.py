@@ -55,6 +55,7 @@ SHORT: Mapping[str, Sequence[str]] = {
     "release": ("2000",),
     "running": (),
     "scale": ("1000000",),
+    "serve": ("--short",),
     "size": (),
     "startup": (),
 }

@@ -46,6 +46,10 @@ NOT_RUN = {
         "make bench": "some of them take minutes",
         "python benchmarks/peers.py": "it takes minutes, and installs other libraries",
     },
+    "docs/serve.md": {
+        "[openid]": "tests/examples/test_serve.py reads it",
+        "docker compose": "tests/examples/test_serve.py reads the file",
+    },
     "docs/team.md": {
         "CREATE ROLE": "tests/ledger/test_team.py runs it on a real server",
         "python -c": "tests/ledger/test_team.py runs it on a real server",

@@ -41,6 +41,7 @@ SLOW = {
     "docs/journeys/smart-meters.md",
     "docs/journeys/step-counter.md",
     "docs/reproduce.md",
+    "docs/serve.md",
     "docs/uncertainty.md",
 }
 """Pages that take seconds: they run `advise`, fit and diagnose, or run attacks."""

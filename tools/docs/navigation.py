@@ -49,6 +49,7 @@ SECTIONS = (
             "docs/releases.md",
             "docs/frames.md",
             "docs/scale.md",
+            "docs/serve.md",
             "docs/team.md",
             "docs/with-other-libraries.md",
             "docs/model-trainers.md",
