@@ -10,7 +10,6 @@ holds is compared between two servers, whose tables differ in one private value.
 from __future__ import annotations
 
 import http.client
-import json
 import random
 import socket
 import sys
@@ -29,8 +28,9 @@ import bayesdp as bdp
 from attacks.common import Finding, main, sample, verified
 from attacks.kills import wrong
 from attacks.malformed import malformed
-from attacks.neighbours import masked
+from attacks.neighbours import compared
 from attacks.races import EPSILON, ended, question
+from attacks.served_neighbours import over_http, without_noise
 from bayesdp.errors import BudgetError
 from shared.postgresql import PostgreSQL
 from shared.serving import Serving
@@ -44,9 +44,6 @@ BROKEN_CONNECTION = (OSError, http.client.HTTPException)
 MANY = 1e6
 """A budget that is not the limit."""
 
-NOISY = ("release", "release-by", "running", "answers", "job")
-"""The kinds of documents with noisy numbers."""
-
 
 def attack(short: bool) -> Iterator[Finding]:
     """Run every attack, each on servers of its own."""
@@ -56,6 +53,7 @@ def attack(short: bool) -> Iterator[Finding]:
         yield in_parallel(folder / "parallel", 8, 5 if short else 50)
         yield killed(folder / "kills", 2 if short else 100)
         yield fuzzed(folder / "fuzz", 200 if short else 5000)
+        yield compared("neighbouring tables", 4 if short else 400, over_http)
         yield denied(folder / "denied")
         yield held_up(folder / "slow", 20 if short else 200)
         try:
@@ -234,7 +232,7 @@ def fuzzed(folder: Path, number: int) -> Finding:
                 said = []
                 for wire, token, server in pair:
                     shown = Sent(sent.method, sent.path, (bearer(token), *sent.headers), sent.body)
-                    said.append(_tidy(wire.ask(shown)))
+                    said.append(without_noise(wire.ask(shown)))
                     finding.broken += [f"{sent}: {text}" for text in _unseemly(said[-1], server)]
                 if said[0] != said[1]:
                     finding.broken.append(f"{sent}\n--- first\n{said[0]}\n--- second\n{said[1]}")
@@ -262,15 +260,6 @@ def good_requests() -> list[Sent]:
     paths = ("", "/d", "/d/answers", "/d/answers/4/statement", "/d/heads?entry=1&hash=" + "0" * 64)
     gets = [Sent(b"GET", f"/v1/datasets{path}".encode()) for path in paths]
     return [*posts, *gets, Sent(b"GET", b"/v1/jobs/unknown")]
-
-
-def _tidy(said: Said) -> Said:
-    """Return an answer without what depends on noise, times and the length of numbers."""
-    document = said.document
-    if not isinstance(document, Mapping) or document.get("kind") not in NOISY:
-        return said
-    headers = tuple(header for header in said.headers if header[0] != "content-length")
-    return Said(said.status, headers, json.dumps(mquestion(document), sort_keys=True).encode())
 
 
 def _unseemly(said: Said, server: Serving) -> Iterator[str]:
