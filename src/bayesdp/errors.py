@@ -13,6 +13,7 @@ from typing import Any
 from bayesdp._support.messages import Message, param
 
 __all__ = [
+    "AccountChangedError",
     "AllowanceError",
     "AnsweredError",
     "BayesDPError",
@@ -245,6 +246,10 @@ class LedgerError(BayesDPError):
 
 class UnavailableError(LedgerError):
     """A ledger cannot be reached or used at present; ask again later."""
+
+
+class AccountChangedError(LedgerError):
+    """The holder of the data has changed an account since it was looked up; open it again. Nothing was charged."""
 
 
 class TimeLimitError(BayesDPError):

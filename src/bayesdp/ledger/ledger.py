@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self, TypeVar
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
 from bayesdp._support.messages import in_python, param
-from bayesdp.errors import InvalidInputError, LedgerError, UnavailableError
+from bayesdp.errors import AccountChangedError, InvalidInputError, LedgerError, UnavailableError
 from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.accounts import AccountStore, refuse_promise
 from bayesdp.ledger.amounts import checked_promise
@@ -485,7 +485,8 @@ class Account:
     ) -> None:
         self._ledger = ledger
         self._memory = _Memory(state, set(charged), opening)
-        self._requester: Requester | None = None
+        self.requester: Requester | None = None
+        """In whose name charges are made; None if that is nobody's (`in_name_of`)."""
         self.dataset = state.dataset
         self.public = state.public
         """The columns that are public, as they were named when the account was looked up."""
@@ -503,7 +504,7 @@ class Account:
         Both remember together what they last read.
         """
         account = copy.copy(self)
-        account._requester = requester
+        account.requester = requester
         return account
 
     def posted(self, by: str) -> tuple[Fraction, Fraction]:
@@ -603,7 +604,7 @@ class Account:
         """
         looked_up = _questions(questions)
         written: list[Entry] = []
-        requester = self._requester
+        requester = self.requester
         foreseen = {} if requester is None else {"since": self._memory.since}
         try:
             with (
@@ -733,7 +734,7 @@ class Account:
         what = "other columns" if public != self.public else "the table" if grown != self.grown else None
         if what is not None:
             said = {"other columns": "are public now than when it was opened", "the table": "grows since it was opened"}
-            raise LedgerError(f"{what} of {self.dataset!r} {said[what]}; open it again. Nothing was charged")
+            raise AccountChangedError(f"{what} of {self.dataset!r} {said[what]}; open it again. Nothing was charged")
 
     def _check_named(self, columns: Collection[str], loss: Mapping[str, Any] | None) -> None:
         """Refuse columns that were not named as public, and another δ than that of the account."""

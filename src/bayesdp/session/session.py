@@ -341,6 +341,17 @@ class Session(Displayed):
         session._owned = False
         return session
 
+    def answered_before(self) -> Mapping[int, Answer]:
+        """Return the stored answers of the request that this session is for, by the entries of their charges.
+
+        There are none if it was never charged. InvalidInputError if its key was used for another request.
+        """
+        requester = self._account.requester
+        asked = requester is not None and requester.request is not None
+        known = self._account.requested(requester) if asked and requester is not None else None
+        bodies = {} if known is None else {entry: self._account.answer_of(entry) for entry in known.entries}
+        return {entry: Answer.stored(body) for entry, body in bodies.items() if body is not None and "value" in body}
+
     def posted(self, by: str) -> tuple[float, float]:
         """Return the ε posted in a name on this data set: today (UTC), and in all; rounded up."""
         today, total = self._account.posted(by)
@@ -354,6 +365,11 @@ class Session(Displayed):
     def model(self) -> Model:
         """The model of the session."""
         return self._model
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns of the table: truth, whole, number, text or time; None where the engine declares no type."""
+        return self._checked_table.column_kinds
 
     @property
     def public(self) -> tuple[str, ...]:
