@@ -9,6 +9,7 @@ public descriptions only, never records.
 from bayesdp._support.documents import fingerprint
 from bayesdp.ledger.ledger import Account, Ledger
 from bayesdp.ledger.location import default_ledger
+from bayesdp.ledger.postings import Requester
 from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
 from bayesdp.queries.region import Region
 
@@ -21,6 +22,7 @@ __all__ = [
     "Pending",
     "Receipt",
     "Region",
+    "Requester",
     "State",
     "Total",
     "Verification",
