@@ -35,7 +35,6 @@ __all__ = [
     "RemoteError",
     "TheoremError",
     "TooLargeError",
-    "received",
 ]
 
 
