@@ -6,30 +6,25 @@ Everything here is computed from what was released or is public, so it costs no 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, ulp
+from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import NoiseLaw
+from bayesdp.accuracy import BETA, NOISE_LAWS, NoiseLaw
 from bayesdp.errors import InvalidInputError
-from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
-from bayesdp.mechanisms import noise_for
 from bayesdp.noise_sums import NoiseSum
 from bayesdp.queries import Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
-from bayesdp.theorems.leakage import BETA
 
 __all__ = ["Measurement", "checked_value", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
 
 Interval = tuple[float, float]
-
-_LOSSES: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
-"""The loss of each kind of noise. Answers of accounts that promise ε alone state no kind: they have Laplace noise."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ class Measurement:
             (validation.probability, {"beta": self.beta}),
         )
         validation.natural("records", self.records, least=0)  # a window may have none
-        if self.noise_kind not in (None, *_LOSSES):
+        if self.noise_kind not in (None, *NOISE_LAWS):
             raise InvalidInputError(
                 name_of("noise_kind") + f" must be laplace or gaussian, not {brief(self.noise_kind)}"
             )
@@ -73,6 +68,12 @@ class Measurement:
         if self.ends is not None:
             validation.probability("ends_beta", self.ends_beta)
             object.__setattr__(self, "ends", _checked_ends(self.ends, self.query.dimension))
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """What a document states of the noise, by the names of the fields."""
+        stated = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("value", "query")}
+        return {name: value for name, value in stated.items() if value is not None}
 
     @property
     def scale(self) -> float:
@@ -166,10 +167,10 @@ class Measurement:
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        kind = noise_for(_LOSSES[self.noise_kind or "laplace"])
+        law = NOISE_LAWS[self.noise_kind or "laplace"]  # answers of accounts that promise ε alone state no kind
         if self.noises is None:
-            return kind.law_of(self.noise)
-        return NoiseSum(tuple((kind.law_of(scale), factor, number) for scale, factor, number in self.noises))  # type: ignore[misc]
+            return law(self.noise)
+        return NoiseSum(tuple((law(scale), factor, number) for scale, factor, number in self.noises))
 
     def _beyond(self, units: Fraction) -> float:
         """Return the worth of this many units of noise, and the largest other error of the number."""

@@ -21,13 +21,13 @@ from bayesdp._support.validation import brief, natural
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, QueryError
 from bayesdp.frames.aggregates import Tally
-from bayesdp.frames.periods import Periods, checked_every
+from bayesdp.frames.periods import Periods
 from bayesdp.ledger import Account, State
 from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import IntegerNoise
 from bayesdp.noise_sums import NoiseSum
 from bayesdp.queries import Query, Value, query_from_dict
-from bayesdp.queries.windows import BY
+from bayesdp.queries.windows import BY, checked_every
 from bayesdp.rounding import float_above, float_below
 from bayesdp.session.accounting import remaining
 from bayesdp.session.answering import TableRelease
