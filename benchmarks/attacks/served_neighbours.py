@@ -15,7 +15,7 @@ import polars as pl
 import uvicorn
 
 import bayesdp as bdp
-from attacks.neighbours import DIVIDED, MODELS, Pair, masked
+from attacks.neighbours import DIVIDED, MODELS, REFUSED, Pair, masked
 from bayesdp.errors import BayesDPError
 from bayesdp.server.application import application
 from bayesdp.server.configuration import read_configuration
@@ -27,8 +27,8 @@ from shared.wire import Said, Sent, Wire, bearer
 
 __all__ = ["NOISY", "over_http", "without_noise"]
 
-NOISY = ("release", "running", "answers")
-"""The kinds of documents with noisy numbers."""
+NOISY = ("release", "running", "answers", "continues")
+"""The kinds of documents with noisy numbers, or with a hash of them."""
 
 
 def over_http(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> list[tuple[str, str]]:
@@ -37,11 +37,13 @@ def over_http(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> l
     log = StringIO()
     try:
         with _serving(_configuration(pair, table, folder), log) as url, Wire(url) as wire:
+            said.append(("start", ""))
             token = TokenFile(folder / "tokens.json").add("ada").token
             for what, sent in _requests(pair, token):
                 said.append((what, repr(without_noise(wire.ask(sent)))))
     except BayesDPError as error:
-        said.append(("start", f"{type(error).__name__}: {error}"))
+        kind = REFUSED if "the table is refused" in str(error) else type(error).__name__
+        said.append(("start", f"{kind}: {error}"))
     said.append(("log", "\n".join(_untimed(line) for line in log.getvalue().splitlines())))
     return said
 
