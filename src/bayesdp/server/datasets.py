@@ -18,7 +18,7 @@ from bayesdp.server.configuration import Configuration, DatasetEntry
 from bayesdp.session.prepare import check_table
 from bayesdp.session.session import Session
 
-__all__ = ["Dataset", "check_datasets", "opened_datasets", "table_of"]
+__all__ = ["Dataset", "check_datasets", "opened_datasets", "opened_session", "table_of"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,38 @@ def table_of(entry: DatasetEntry) -> Iterator[object]:
             yield table
     else:
         yield entry.data if isinstance(entry.data, str) else list(entry.data)
+
+
+@contextmanager
+def _session(entry: DatasetEntry, ledger: Ledger, by: str | None = None) -> Iterator[Session]:
+    with (
+        table_of(entry) as table,
+        Session(
+            table,
+            entry.model,
+            dataset=entry.name,
+            epsilon=entry.epsilon,
+            delta=entry.delta,
+            ledger=ledger,
+            missing=entry.missing,
+            accept=entry.accept,
+            by=by,
+            separate_because=entry.separate_because,
+            credibility=entry.credibility,
+            growing=entry.growing,
+            public=tuple(entry.public),
+        ) as session,
+    ):
+        yield session
+
+
+@contextmanager
+def opened_session(configuration: Configuration, name: str, by: str) -> Iterator[Session]:
+    """Open the session of one data set for its holder; InvalidInputError if the configuration has no such data set."""
+    if name not in configuration.datasets:
+        raise InvalidInputError(f"{configuration.file} has no data set {name!r}")
+    with Ledger(configuration.ledger) as ledger, _session(configuration.datasets[name], ledger, by) as session:
+        yield session
 
 
 class Dataset:
@@ -88,21 +120,7 @@ class Dataset:
         if self._session is None:
             entry = self.entry
             with ExitStack() as stack:
-                table = stack.enter_context(table_of(entry))
-                session = Session(
-                    table,
-                    entry.model,
-                    dataset=entry.name,
-                    epsilon=entry.epsilon,
-                    delta=entry.delta,
-                    ledger=self._ledger,
-                    missing=entry.missing,
-                    accept=entry.accept,
-                    separate_because=entry.separate_because,
-                    credibility=entry.credibility,
-                    growing=entry.growing,
-                    public=tuple(entry.public),
-                )
+                session = stack.enter_context(_session(entry, self._ledger))
                 self._open, self._session = stack.pop_all(), session
         return self._session
 

@@ -24,7 +24,7 @@ from bayesdp._support.files import write_private
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 
-__all__ = ["IssuedToken", "StoredToken", "TokenFile"]
+__all__ = ["IssuedToken", "ListedTokens", "StoredToken", "TokenFile"]
 
 KIND, SCHEMA = "tokens", 1
 PREFIX = "bdp_"
@@ -46,6 +46,14 @@ class StoredToken:
         """Tell whether the token is neither revoked nor expired."""
         return self.revoked is None and (self.expires is None or moment < datetime.datetime.fromisoformat(self.expires))
 
+    def state(self, moment: datetime.datetime) -> str:
+        """Return until when the token is valid, or since when it is not."""
+        if self.revoked is not None:
+            return f"revoked {self.revoked}"
+        if self.expires is None:
+            return "does not expire"
+        return f"expire{'s' if self.is_valid(moment) else 'd'} {self.expires}"
+
 
 @dataclass(frozen=True)
 class IssuedToken(Document):
@@ -60,9 +68,26 @@ class IssuedToken(Document):
         return {"kind": "token", "schema": 1, **known, "token": self.token}
 
     def __str__(self) -> str:
-        until = "does not expire" if self.stored.expires is None else f"expires {self.stored.expires}"
+        until = self.stored.state(_now())
         whose = f"This is token {self.stored.number} of {self.stored.name}; it {until}."
         return f"{self.token}\n{whose} It is not shown again."
+
+
+@dataclass(frozen=True)
+class ListedTokens(Document):
+    """All tokens, without their hashes."""
+
+    tokens: tuple[StoredToken, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        shown = [{name: value for name, value in vars(token).items() if name != "sha256"} for token in self.tokens]
+        return {"kind": "tokens", "schema": 1, "tokens": shown}
+
+    def __str__(self) -> str:
+        moment = _now()
+        lines = [f"{token.number} {token.name}: issued {token.created}, {token.state(moment)}" for token in self.tokens]
+        return "\n".join(lines) or "There are no tokens; bayesdp serve token add NAME issues one."
 
 
 class TokenFile:
@@ -96,6 +121,10 @@ class TokenFile:
             if self._read[0] != state:
                 self._read = (state, self._parsed())
             return self._read[1]
+
+    def listed(self) -> ListedTokens:
+        """Return all tokens, to be shown."""
+        return ListedTokens(self.tokens)
 
     def name_of(self, token: str) -> str | None:
         """Return whose token this is; None if it is unknown, expired or revoked.
