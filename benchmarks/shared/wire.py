@@ -18,7 +18,7 @@ CHANGING = frozenset({"date", "x-request-id"})
 
 @dataclass(frozen=True)
 class Sent:
-    """A request, as it goes over the wire. Of its headers `Host` and `Content-Length` are added."""
+    """A request, as it goes over the wire. `Host` is added to its headers, and `Content-Length` if they tell no length."""
 
     method: bytes
     path: bytes
@@ -32,7 +32,9 @@ class Sent:
 
     def written(self, host: str) -> bytes:
         """Return the bytes of it."""
-        headers = [(b"Host", host.encode()), (b"Content-Length", b"%d" % len(self.body)), *self.headers]
+        told = any(name in (b"Content-Length", b"Transfer-Encoding") for name, _ in self.headers)
+        length = [] if told else [(b"Content-Length", b"%d" % len(self.body))]
+        headers = [(b"Host", host.encode()), *length, *self.headers]
         lines = [b"%s %s HTTP/1.1" % (self.method, self.path), *(b"%s: %s" % header for header in headers)]
         return b"\r\n".join([*lines, b"", self.body])
 

@@ -75,7 +75,8 @@ def test_its_commands_exist(capsys: pytest.CaptureFixture[str]) -> None:
     text = (EXAMPLE / "compose.yaml").read_text("utf-8") + (ROOT / "Dockerfile").read_text("utf-8")
     asked = [shlex.split(line)[1:] for line in re.findall(r"bayesdp serve[ \w.-]*", text)]
     for words in asked:
-        assert run([word for word in words if "." not in word and word != "ada"] + ["--help"]) == 0, words
+        commands = [word for word in words if "." not in word and word != "ada" and not word.startswith("--")]
+        assert run([*(commands if len(commands) > 1 else ["serve", "run"]), "--help"]) == 0, words
         shown = capsys.readouterr().out
         assert all(word in shown for word in words if word.startswith("--")), words
 
