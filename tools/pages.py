@@ -38,7 +38,7 @@ from unittest import mock
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from shared.serving import free_port  # noqa: E402 - beside the benchmarks
+from shared.serving import free_port
 
 _BLOCK = re.compile(r"^```(?P<info>[a-z][\w ]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _MOMENT = re.compile(r"\b[0-9a-f]{32,}\b|\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\+00:00)?(?!\")")

@@ -14,7 +14,18 @@ from shared.wire import Sent
 __all__ = ["malformed"]
 
 METHODS = (b"GET", b"POST", b"PUT", b"PATCH", b"DELETE", b"HEAD", b"OPTIONS", b"TRACE", b"NONSENSE")
-NAMES = ("..", "../../etc/passwd", "\x00", "a" * 3000, "ﬁ", "d ", "'; DROP TABLE bayesdp_entries;--", "%2e%2e", "\u202e", "")
+NAMES = (
+    "..",
+    "../../etc/passwd",
+    "\x00",
+    "a" * 3000,
+    "ﬁ",
+    "d ",
+    "'; DROP TABLE bayesdp_entries;--",
+    "%2e%2e",
+    "\u202e",
+    "",
+)
 HEADERS = (
     (b"Idempotency-Key", b""),
     (b"Idempotency-Key", b"k" * 201),
@@ -69,7 +80,9 @@ def malformed(document: Mapping[str, Any], good: Sequence[Sent], datasets: Seque
     document: its OpenAPI document.    good: requests that it answers, which are changed.    datasets: names that exist.
     """
     return st.one_of(
-        _by_document(document, datasets), st.sampled_from(good).flatmap(_changed), st.sampled_from(good).flatmap(_damaged)
+        _by_document(document, datasets),
+        st.sampled_from(good).flatmap(_changed),
+        st.sampled_from(good).flatmap(_damaged),
     )
 
 
@@ -140,7 +153,10 @@ def _changed(sent: Sent) -> st.SearchStrategy[Sent]:
         st.builds(Sent, st.sampled_from(METHODS), st.just(sent.path), st.just(sent.headers), st.just(sent.body)),
         st.builds(Sent, st.just(sent.method), st.just(sent.path), headers, st.just(sent.body)),
         st.builds(
-            Sent, st.just(sent.method), st.sampled_from(NAMES).map(lambda name: _other(sent.path, name)), st.just(sent.headers)
+            Sent,
+            st.just(sent.method),
+            st.sampled_from(NAMES).map(lambda name: _other(sent.path, name)),
+            st.just(sent.headers),
         ),
     ]
     if sent.body:

@@ -18,8 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -36,7 +37,20 @@ from shared.postgresql import PostgreSQL
 from shared.serving import Serving
 from shared.wire import Said, Sent, Wire, bearer
 
-__all__ = ["attack", "crowd", "denied", "fuzzed", "held_up", "in_parallel", "killed", "two_servers"]
+__all__ = [
+    "attack",
+    "crowd",
+    "denied",
+    "fuzzed",
+    "held_up",
+    "in_parallel",
+    "killed",
+    "serving",
+    "two_servers",
+    "unseemly",
+]
+
+T = TypeVar("T")
 
 BROKEN_CONNECTION = (OSError, http.client.HTTPException)
 """What a client sees of a server that is killed."""
@@ -97,11 +111,11 @@ def release(dataset: str, query: bdp.Query, token: str, key: str | None = None, 
     return Sent.post(f"/v1/datasets/{dataset}/release", {"query": query.to_dict(), "epsilon": epsilon}, *headers)
 
 
-def together(work: Callable[[int], Any], workers: int) -> list[Any]:
+def together(work: Callable[[int], T], workers: int) -> list[T]:
     """Do something in several threads at the same time; return what each returns."""
     start = threading.Barrier(workers)
 
-    def begin(worker: int) -> Any:
+    def begin(worker: int) -> T:
         start.wait()
         return work(worker)
 
@@ -130,7 +144,7 @@ def crowd(folder: Path, clients: int, releases: int) -> Finding:
             lambda client: released(server, token, "race", range(client * releases, (client + 1) * releases)), clients
         )
     name = f"{clients} clients × {releases} on one data set"
-    return ended(account(server, allowed * EPSILON), sum(given, []), allowed, clients * releases, name)
+    return ended(account(server, allowed * EPSILON), list(chain(*given)), allowed, clients * releases, name)
 
 
 def in_parallel(folder: Path, datasets: int, releases: int) -> Finding:
@@ -236,7 +250,7 @@ def fuzzed(folder: Path, number: int) -> Finding:
                 for wire, token, server in pair:
                     shown = Sent(sent.method, sent.path, (bearer(token), *sent.headers), sent.body)
                     said.append(without_noise(wire.ask(shown)))
-                    finding.broken += [f"{sent}: {text}" for text in _unseemly(said[-1], server)]
+                    finding.broken += [f"{sent}: {text}" for text in unseemly(said[-1], server)]
                 if said[0] != said[1]:
                     finding.broken.append(f"{sent}\n--- first\n{said[0]}\n--- second\n{said[1]}")
                 finding.tried += 1
@@ -265,7 +279,7 @@ def good_requests() -> list[Sent]:
     return [*posts, *gets, Sent(b"GET", b"/v1/jobs/unknown")]
 
 
-def _unseemly(said: Said, server: Serving) -> Iterator[str]:
+def unseemly(said: Said, server: Serving) -> Iterator[str]:
     """Yield what an answer must never be or contain."""
     text = said.body.decode("utf-8", "replace")
     if said.status >= 500:
@@ -302,21 +316,27 @@ def denied(folder: Path) -> Finding:
     return finding
 
 
-def held_up(folder: Path, connections: int, seconds: float = 60) -> Finding:
-    """Hold connections open with requests that never end, and send large bodies: others are answered all the while."""
+def held_up(folder: Path, connections: int, read_seconds: float = 10.0) -> Finding:
+    """Hold connections open with requests that never end, and send large bodies: others are answered all the while.
+
+    read_seconds: how long the server may wait for a request.
+    """
     finding = Finding("slow and large requests", connections)
-    with serving(folder, {"race": MANY}) as server:
+    with serving(folder, {"race": MANY}, limits={"read_seconds": read_seconds}) as server:
         token = server.token("ada")
         memory = server.megabytes()
         place = ("127.0.0.1", server.port)
-        begins = (b"GET /v1/datasets HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /v1/datasets/race/release HTTP/1.1\r\n"
-                  b"Host: x\r\nAuthorization: Bearer " + token.encode() + b"\r\nContent-Length: 1000\r\n\r\n{")
+        begins = (
+            b"GET /v1/datasets HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+            b"POST /v1/datasets/race/release HTTP/1.1\r\n"
+            b"Host: x\r\nAuthorization: Bearer " + token.encode() + b"\r\nContent-Length: 1000\r\n\r\n{",
+        )
         slow = [socket.create_connection(place, 5) for _ in range(connections)]
         for number, each in enumerate(slow):
             each.sendall(begins[number % 2])
         begun, answered = time.monotonic(), 0
         with Wire(server.url) as wire:
-            while slow and time.monotonic() < begun + seconds:
+            while slow and time.monotonic() < begun + 6 * read_seconds:
                 answered += wire.ask(release("race", question(answered), token)).status == 200
                 slow = [each for each in slow if _dripped(each)]
                 time.sleep(0.2)
@@ -382,7 +402,7 @@ def two_servers(folder: Path, url: str, clients: int, releases: int) -> Finding:
             clients,
         )
     name = f"{clients} clients × {releases} of two servers on one PostgreSQL"
-    return ended(account(one, allowed * EPSILON), sum(given, []), allowed, clients * releases, name)
+    return ended(account(one, allowed * EPSILON), list(chain(*given)), allowed, clients * releases, name)
 
 
 if __name__ == "__main__":

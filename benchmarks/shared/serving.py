@@ -45,7 +45,9 @@ def toml(document: Mapping[str, Any], above: str = "") -> str:
     [server]
     port = 1
     """
-    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in document.items() if not isinstance(value, Mapping))
+    text = "".join(
+        f"{name} = {json.dumps(value)}\n" for name, value in document.items() if not isinstance(value, Mapping)
+    )
     for name, value in document.items():
         if isinstance(value, Mapping):
             text += f"[{above}{name}]\n{toml(value, f'{above}{name}.')}"
@@ -121,7 +123,11 @@ class Serving:
         """
         self._writing = self.log.open("ab")
         self._process = subprocess.Popen(
-            self._line(str(self.file)), cwd=self.folder, stdout=self._writing, stderr=self._writing, start_new_session=True
+            self._line(str(self.file)),
+            cwd=self.folder,
+            stdout=self._writing,
+            stderr=self._writing,
+            start_new_session=True,
         )
         deadline = time.monotonic() + seconds
         while not self._ready():

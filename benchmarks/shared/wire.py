@@ -18,7 +18,7 @@ CHANGING = frozenset({"date", "x-request-id"})
 
 @dataclass(frozen=True)
 class Sent:
-    """A request, as it goes over the wire. `Host` is added to its headers, and `Content-Length` if they tell no length."""
+    """A request, as it goes over the wire. `Host` is added to its headers, and `Content-Length` if no length is told."""
 
     method: bytes
     path: bytes
@@ -28,7 +28,9 @@ class Sent:
     @staticmethod
     def post(path: str, body: object, *headers: tuple[bytes, bytes]) -> Sent:
         """Return a request with a JSON body."""
-        return Sent(b"POST", path.encode(), (*headers, (b"Content-Type", b"application/json")), json.dumps(body).encode())
+        return Sent(
+            b"POST", path.encode(), (*headers, (b"Content-Type", b"application/json")), json.dumps(body).encode()
+        )
 
     def written(self, host: str) -> bytes:
         """Return the bytes of it."""

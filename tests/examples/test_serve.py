@@ -129,7 +129,9 @@ def test_compose_accepts_the_file(tmp_path: Path) -> None:
     known = shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True)
     if not known or known.returncode:
         pytest.skip("docker compose is not installed")
-    settings = {name: "x" for name in variables()}
+    settings = dict.fromkeys(variables(), "x")
     command = ["docker", "compose", "--file", str(EXAMPLE / "compose.yaml"), "config", "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/local/bin:/usr/bin:/bin", **settings})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PATH": "/usr/local/bin:/usr/bin:/bin", **settings}
+    )
     assert done.returncode == 0, done.stderr
