@@ -341,6 +341,8 @@ def held_up(folder: Path, connections: int, read_seconds: float = 10.0) -> Findi
                 slow = [each for each in slow if _dripped(each)]
                 time.sleep(0.2)
             lasted = time.monotonic() - begun
+            for each in slow:
+                each.close()
             if slow:
                 finding.broken.append(f"{len(slow)} slow requests are still held open after {lasted:.0f} s")
             for sent in _large(token):
@@ -356,18 +358,20 @@ def held_up(folder: Path, connections: int, read_seconds: float = 10.0) -> Findi
 
 
 def _dripped(slow: socket.socket) -> bool:
-    """Send one more byte on a connection; return whether it is still open."""
+    """Send one more byte on a connection; return whether it is still open, and close it if not."""
     try:
         slow.sendall(b" ")
         slow.setblocking(False)
-        try:
-            return bool(slow.recv(1 << 16))
-        except BlockingIOError:
-            return True
-        finally:
-            slow.settimeout(5)
+        still = bool(slow.recv(1 << 16))
+        slow.setblocking(True)
+    except BlockingIOError:
+        slow.setblocking(True)
+        return True
     except OSError:
-        return False
+        still = False
+    if not still:
+        slow.close()
+    return still
 
 
 def _large(token: str) -> Iterator[Sent]:

@@ -18,7 +18,7 @@ CHANGING = frozenset({"date", "x-request-id"})
 
 @dataclass(frozen=True)
 class Sent:
-    """A request, as it goes over the wire. `Host` is added to its headers, and `Content-Length` if no length is told."""
+    """A request, as it goes over the wire. `Host` is added to its headers, and `Content-Length` if none is told."""
 
     method: bytes
     path: bytes
