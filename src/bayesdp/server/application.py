@@ -131,6 +131,10 @@ def _answer_errors(api: FastAPI) -> None:
         first = error.errors()[0]
         return _json(error_document("InvalidInputError", f'"{first["loc"][-1]}": {first["msg"]}'), 422)
 
+    @api.exception_handler(Exception)  # it is raised again, and so reaches the log
+    async def failed(request: Request, error: Exception) -> Response:
+        return _json(FAILED, 500)
+
     @api.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: HTTPException) -> Response:
         return _json(_NOT_FOUND, error.status_code, error.headers)
