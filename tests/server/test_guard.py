@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from served import COUNT, Served, Serving  # type: ignore[import-not-found]
 
-from bayesdp.server.configuration import Limits, Listening
+from bayesdp.server.configuration import Analyst, Limits, Listening, _networks
 from bayesdp.server.guard import Guard, Rates
 
 DENIED = b'{"kind": "error", "error": "AccessError", "message": "access denied"}'
@@ -85,8 +85,6 @@ class Someone:
         return False
 
     def analyst(self, authorization: str | None) -> Any:
-        from bayesdp.server.configuration import Analyst
-
         return Analyst("ada", {})
 
 
@@ -146,8 +144,6 @@ def test_only_so_many_requests_are_answered_at_a_time() -> None:
     ],
 )
 def test_metrics_are_for_those_who_may_monitor(client: str | None, header: bytes | None, status: int) -> None:
-    from bayesdp.server.configuration import _networks
-
     listening = Listening(monitoring=_networks("monitoring", ["127.0.0.0/8"]))
     guarded = Guard(nothing, Someone(), Limits(), listening)  # type: ignore[arg-type]
     said: list[int] = []

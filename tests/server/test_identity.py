@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import hmac
 import json
 from collections.abc import Callable
 from functools import cache
@@ -70,11 +71,8 @@ def signed_with_the_public_key() -> str:
         .public_key()
         .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     )
-    part = lambda document: base64.urlsafe_b64encode(json.dumps(document).encode()).rstrip(b"=")  # noqa: E731
-    head = part({"alg": "HS256", "kid": "one", "typ": "JWT"})
-    body = part(claims(exp=4102444800))
-    import hmac
-
+    parts = ({"alg": "HS256", "kid": "one", "typ": "JWT"}, claims(exp=4102444800))
+    head, body = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in parts)
     mark = base64.urlsafe_b64encode(hmac.digest(public, head + b"." + body, "sha256")).rstrip(b"=")
     return b".".join((head, body, mark)).decode()
 

@@ -22,7 +22,7 @@ from bayesdp.server.jobs import Job, Outcome, TooManyJobsError
 from bayesdp.server.messages import ASGI, written
 from bayesdp.server.observation import Journal, Metrics, Observed
 from bayesdp.server.questions import Asked, OneQuestion, Questions, RunningQuestion
-from bayesdp.server.refusals import DENIED, RETRY_AFTER, error_document
+from bayesdp.server.refusals import DENIED, FAILED, RETRY_AFTER, error_document
 from bayesdp.server.service import Service
 
 __all__ = ["application"]
