@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -10,15 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.server.application import application
-from bayesdp.server.configuration import read_configuration
-from bayesdp.server.observation import Journal
-from bayesdp.server.running import open_service
-from bayesdp.server.tokens import TokenFile
-
 sys.path.insert(0, str(Path(__file__).parent))
 
-from served import CONFIGURATION, Served, Serving, TestClient, write_tables  # type: ignore[import-not-found]
+from served import CONFIGURATION, Served, Serving, opened, write_tables  # type: ignore[import-not-found]
 
 
 @pytest.fixture
@@ -30,19 +23,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def serving(folder: Path) -> Iterator[Serving]:
-    """Return a function that serves the configuration of a folder; `more` is written before it."""
+    """Return a function that serves the configuration of a folder, with more at its end."""
     with ExitStack() as stack:
-
-        def serve(more: str = "", place: Path = folder, text: str = CONFIGURATION) -> Served:
-            (place / "config.toml").write_text(text + more)
-            configuration = read_configuration(place / "config.toml")
-            service, jobs = stack.enter_context(open_service(configuration))
-            log = io.StringIO()
-            app = application(service, journal=Journal(log), until_stopped=jobs)
-            client = stack.enter_context(TestClient(app, client=("127.0.0.1", 50000)))
-            return Served(place, client, service, TokenFile(configuration.tokens), log)
-
-        yield serve
+        yield lambda more="", place=folder, text=CONFIGURATION: stack.enter_context(opened(place, text + more))
 
 
 @pytest.fixture

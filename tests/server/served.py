@@ -5,13 +5,18 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars
 
+from bayesdp.server.application import application
+from bayesdp.server.configuration import read_configuration
+from bayesdp.server.observation import Journal
+from bayesdp.server.running import open_service
 from bayesdp.server.service import Service
 from bayesdp.server.tokens import TokenFile
 
@@ -19,7 +24,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it asks for another package than the client of bayesdp uses
     from starlette.testclient import TestClient
 
-__all__ = ["CONFIGURATION", "COUNT", "Served", "Serving", "TestClient", "write_tables"]
+__all__ = ["CONFIGURATION", "COUNT", "Served", "Serving", "opened", "write_tables"]
 
 CONFIGURATION = """\
 ledger = "budget.db"
@@ -98,3 +103,15 @@ class Served:
 
 
 Serving = Callable[..., Served]
+
+
+@contextmanager
+def opened(place: Path, text: str) -> Iterator[Served]:
+    """Serve a configuration in a folder."""
+    (place / "config.toml").write_text(text)
+    configuration = read_configuration(place / "config.toml")
+    log = io.StringIO()
+    with open_service(configuration) as (service, jobs):
+        app = application(service, journal=Journal(log), until_stopped=jobs)
+        with TestClient(app, client=("127.0.0.1", 50000), raise_server_exceptions=False) as client:
+            yield Served(place, client, service, TokenFile(configuration.tokens), log)

@@ -109,7 +109,7 @@ def test_answers_so_far_and_their_statements(served: Served) -> None:
     assert kept == {"kind": "answers", "answers": [answer]}
     path = f"/v1/datasets/steps/answers/{answer['entry']}/statement"
     page, text = served.get(path, Accept="text/html"), served.get(path, Accept="text/markdown")
-    assert page.text.startswith("<!doctype html>")
+    assert page.text.startswith("<!DOCTYPE html>")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert text.text == Answer.from_dict(answer).statement()
     assert served.get("/v1/datasets/steps/answers/99/statement").status_code == 404

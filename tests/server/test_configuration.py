@@ -85,6 +85,7 @@ def test_what_is_wrong_is_named_by_file_and_line(folder: Path, old: str, new: st
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"a = ", "this is not TOML"), (b"\xff", "is not UTF-8"), (b"#" * 2_000_000, "is larger than 1 MiB")],
+    ids=["no TOML", "no text", "large"],
 )
 def test_what_is_no_configuration_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     place = tmp_path / "config.toml"

@@ -352,6 +352,12 @@ class Session(Displayed):
         bodies = {} if known is None else {entry: self._account.answer_of(entry) for entry in known.entries}
         return {entry: Answer.stored(body) for entry, body in bodies.items() if body is not None and "value" in body}
 
+    def check_unchanged(self) -> None:
+        """Raise ChangedError if a file of the table changed since the session was opened; other tables never do."""
+        snapshot = self._checked_table.everything[0].snapshot
+        if snapshot is not None:
+            snapshot.check()
+
     def posted(self, by: str) -> tuple[float, float]:
         """Return the ε posted in a name on this data set: today (UTC), and in all; rounded up."""
         today, total = self._account.posted(by)
