@@ -24,7 +24,7 @@ LAYERS = (
     {"ledger"},
     {"session", "client"},
     {"audit", "plotting", "experiments", "testing"},
-    {"explorer", "cli"},
+    {"explorer", "server", "cli"},
     {"__main__"},
 )
 """From the bottom up. A part may use those of its own layer and of the layers below it."""

@@ -14,6 +14,8 @@ from bayesdp._support.messages import Message, param
 
 __all__ = [
     "AccessError",
+    "AccountChangedError",
+    "AllowanceError",
     "AnsweredError",
     "BayesDPError",
     "BudgetError",
@@ -35,7 +37,9 @@ __all__ = [
     "RefusedError",
     "RemoteError",
     "TheoremError",
+    "TimeLimitError",
     "TooLargeError",
+    "UnavailableError",
 ]
 
 
@@ -213,18 +217,48 @@ class BudgetError(BayesDPError):
     the budget does not allow it: requested ε = 1, remaining 0.25, short by 0.75
     """
 
-    def __init__(self, requested: float, remaining: float) -> None:
+    def __init__(self, requested: float, remaining: float, *, limit: str = "the budget") -> None:
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
         super().__init__(
-            f"the budget does not allow it: requested ε = {requested:g}, remaining {remaining:g}, "
+            f"{limit} does not allow it: requested ε = {requested:g}, remaining {remaining:g}, "
             f"short by {self.difference:g}"
         )
 
 
+class AllowanceError(BudgetError):
+    """A release exceeds what may be charged in one person's name, today or in all; nothing was charged.
+
+    by: the name. when: "today" (by the ledger's clock, in UTC) or "in all".
+
+    >>> print(AllowanceError(1.0, 0.25, "ada", "today"))
+    the allowance of 'ada' today does not allow it: requested ε = 1, remaining 0.25, short by 0.75
+    """
+
+    def __init__(self, requested: float, remaining: float, by: str, when: str) -> None:
+        super().__init__(requested, remaining, limit=f"the allowance of {by!r} {when}")
+        self.by = by
+        self.when = when
+
+
 class LedgerError(BayesDPError):
     """A ledger cannot be opened, does not match, was tampered with, or could not be written; nothing was released."""
+
+
+class UnavailableError(LedgerError):
+    """A ledger cannot be reached or used at present; ask again later."""
+
+
+class AccountChangedError(LedgerError):
+    """The holder of the data has changed an account since it was looked up; open it again. Nothing was charged."""
+
+
+class TimeLimitError(BayesDPError):
+    """A request took longer than its server allows; nothing was charged."""
+
+    def __init__(self) -> None:
+        super().__init__("the request took longer than the server allows; nothing was charged")
 
 
 class NoiseError(BayesDPError):

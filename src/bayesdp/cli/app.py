@@ -45,6 +45,7 @@ from bayesdp.cli.parameters import (
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
+from bayesdp.cli.serving import serve_app
 from bayesdp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ app = typer.Typer(
 )
 
 app.add_typer(budget_app, name="budget")
+app.add_typer(serve_app, name="serve")
 
 
 @app.callback(invoke_without_command=True)

@@ -17,6 +17,7 @@ from bayesdp.queries.region import Region
 if TYPE_CHECKING:
     from bayesdp.ledger.ledger import Account, Ledger
     from bayesdp.ledger.location import default_ledger
+    from bayesdp.ledger.postings import Requester
     from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Pending",
     "Receipt",
     "Region",
+    "Requester",
     "State",
     "Total",
     "Verification",
@@ -43,6 +45,7 @@ _HOMES = {
     "Ledger": "ledger",
     "Pending": "records",
     "Receipt": "records",
+    "Requester": "postings",
     "State": "records",
     "Total": "records",
     "Verification": "records",

@@ -134,6 +134,15 @@ _WINDOWS = (
 )
 """The answers about the windows of a stream, each with the hash that the next entry refers to."""
 
+_CHARGES_SINCE = (
+    select(entries, _NEXT.c.previous)
+    .outerjoin(_NEXT, _NEXT.c.number == entries.c.number + 1)
+    .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "charge")
+    .where(entries.c.number >= bindparam("since"))
+    .order_by(entries.c.number)
+)
+"""The charges from an entry on, each with the hash that the next entry refers to."""
+
 _CHECKS = select(entries).where(IS_CHECK, entries.c.question == bindparam("columns")).order_by(entries.c.number)
 _HASH = select(entries.c.hash).where(entries.c.number == bindparam("number"))
 _DECISIONS = select(decisions.c.entry)
@@ -156,7 +165,8 @@ class AccountStore:
     """The ledger as one transaction sees it. With `write`, no other process writes until the transaction ends.
 
     dataset, questions: the account and the questions that will be read; they are fetched together with the end of the
-    ledger. charge: the number of a charge that will be answered; it is fetched, too.
+    ledger. charge: the number of a charge that will be answered; it is fetched, too. since: the entry from which on
+    charges will be read.
     seen: the number and hash of an entry that the ledger must hold; LedgerError if it does not.
     schema: a schema that the ledger had before; another process may have upgraded it since.
 
@@ -171,6 +181,7 @@ class AccountStore:
         dataset: str | None = None,
         questions: Collection[str] = (),
         charge: int | None = None,
+        since: int | None = None,
         seen: tuple[int, str] | None = None,
         schema: int = 1,
     ) -> None:
@@ -180,6 +191,8 @@ class AccountStore:
         self._unwritten: list[Statement] = []
         position: Statement = (_LOCKED_POSITION if write else _POSITION, {})
         foreseen = _foreseen(dataset, questions, charge, schema)
+        if since is not None:
+            foreseen.append((_CHARGES_SINCE, {"dataset": dataset, "since": since}))
         if seen is not None:
             foreseen.append((_HASH, {"number": seen[0]}))
         rows, *others = transaction.fetch(position, *foreseen)
@@ -321,15 +334,25 @@ class AccountStore:
     def windows(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers about the windows of a stream, oldest first; LedgerError if one was changed."""
         rows = self.rows(_WINDOWS, dataset=dataset, question=question)
+        stored = self._followed(rows, f"an answer about a window of {dataset!r} is not the one that was stored")
+        return tuple(entry.content() for entry in stored)
+
+    def charges_since(self, dataset: str, since: int) -> list[Entry]:
+        """Return the charges of a data set from an entry on, oldest first; LedgerError if one was changed."""
+        rows = self.rows(_CHARGES_SINCE, dataset=dataset, since=since)
+        return self._followed(rows, f"a charge on {dataset!r} is not the one that was made")
+
+    def _followed(self, rows: Sequence[Row], otherwise: str) -> list[Entry]:
+        """Return entries whose rows have the hash that the next entry refers to; LedgerError if one was changed."""
         stored = Entry.intact(row[:-1] for row in rows)
         followed = [
             self.head if entry.number == self.entries else row[-1] for entry, row in zip(stored, rows, strict=True)
         ]
         if [entry.hash for entry in stored] != followed:
-            _damaged(f"an answer about a window of {dataset!r} is not the one that was stored")
+            _damaged(otherwise)
         if stored:
             self.rely()
-        return tuple(entry.content() for entry in stored)
+        return stored
 
     def store_windows(
         self, dataset: str, receipt: OfCharge, bodies: Sequence[Mapping[str, Any]]
@@ -519,6 +542,11 @@ class AccountStore:
     def contains(self, entry: Entry) -> bool:
         """Tell whether an entry is in the ledger, unchanged."""
         return self._entry(entry.number) == entry
+
+    def continues(self, number: int, head: str) -> bool:
+        """Tell whether the chain has this hash at an entry; 0 is before the first."""
+        self._check_end()
+        return (head == GENESIS) if number == 0 else self.rows(_HASH, number=number) == [(head,)]
 
     def _later(self, statement: Executable, **values: Any) -> None:
         self._unwritten.append((statement, values))

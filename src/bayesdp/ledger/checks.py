@@ -23,9 +23,10 @@ def is_known(store: AccountStore, check: Check) -> bool:
     return check.subject in _counted(store, check)[0]
 
 
-def enter(store: AccountStore, dataset: str, check: Check) -> None:
+def enter(store: AccountStore, dataset: str, check: Check, most: int | None = None) -> None:
     """Enter a check that is about to be made, unless it was made before; LedgerError if no more are allowed."""
     known, allowed = _counted(store, check)
+    allowed = allowed if most is None else min(allowed, most)
     if check.subject in known:
         return
     if len(known) >= allowed:

@@ -35,7 +35,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
-from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
+from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError, UnavailableError
 from bayesdp.ledger.location import user_ledger
 from bayesdp.ledger.locking import write_turn
 from bayesdp.ledger.records import CHANGES, CHECKS, GENESIS
@@ -176,7 +176,7 @@ _KEPT_ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives
 """With these settings, a server that vanished is noticed after a minute."""
 
 
-class LostError(LedgerError):
+class LostError(UnavailableError):
     """There is no connection to the ledger's server, or it was lost; nothing was written."""
 
 
@@ -252,7 +252,7 @@ class Database:
                 raise UncertainError(reason) from None
             if write and (transaction.server or not transaction.committing):
                 reason += "; nothing was written"
-            raise (LostError if broken else LedgerError)(reason) from None
+            raise (LostError if broken else UnavailableError)(reason) from None
 
     @contextlib.contextmanager
     def _write_turn(self, *, write: bool) -> Iterator[float]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
 from bayesdp._support.messages import in_python, param
-from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.errors import AccountChangedError, InvalidInputError, LedgerError, UnavailableError
 from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.accounts import AccountStore, refuse_promise
 from bayesdp.ledger.amounts import checked_promise
 from bayesdp.ledger.changes import refuse_fixed_or_growing, refuse_other
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
+from bayesdp.ledger.postings import Postings, Requester, RequestsCharged
 from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
 
 __all__ = ["Account", "Ledger"]
@@ -205,8 +209,10 @@ class Ledger:
             facts.grow(store, before, body, parts)
             return store.state(before.dataset)
 
-    def check(self, dataset: str, check: Check) -> None:
+    def check(self, dataset: str, check: Check, *, most: int | None = None) -> None:
         """Enter a check that is about to be made on a table, even for a data set without an account.
+
+        most: the caller's own limit on the number of checks of the table, if it is lower than the ledger's.
 
         A check that was made on the same table before, under any name, is not entered again. Raises `LedgerError` if no
         more checks of the table are allowed.
@@ -215,7 +221,7 @@ class Ledger:
             if checks.is_known(store, check):
                 return
         with self._store(write=True) as store:
-            checks.enter(store, store.name(dataset), check)
+            checks.enter(store, store.name(dataset), check, most)
 
     def refused(self, dataset: str, reason: str, check: Check | None = None) -> None:
         """Enter that a release was refused, even for a data set without an account: every refusal reveals something.
@@ -290,6 +296,22 @@ class Ledger:
         """
         with self._store() as store:
             return tuple(store.read(None if dataset is None else store.name(dataset), kind))
+
+    def head(self) -> tuple[int, str]:
+        """Return the number and the hash of the last entry; 0 and zeros for a ledger without any.
+
+        They are on disk, so a later ledger that lacks them is another one, or was cut off.
+        """
+        with self._store() as store:
+            store.rely()
+            return store.entries, store.head
+
+    def continues(self, number: int, head: str) -> bool:
+        """Tell whether the ledger's chain has this hash at an entry, as one that was seen before must have."""
+        entry, hashed = validation.natural("entry", number, least=0), validation.line("head", head)
+        with self._store() as store:
+            store.rely()
+            return store.continues(entry, hashed)
 
     def upgrade(self) -> None:
         """Give a ledger of an earlier version the present schema, which those versions refuse; one that has it is left.
@@ -424,6 +446,26 @@ class _Charges:
     charges: Sequence[Charge]
 
 
+@dataclass
+class _Memory:
+    """What an account remembers of the ledger: the state that it read last, which questions were charged, and by whom.
+
+    opening:  how the account will be opened; None once it is.
+    postings: what was posted in whose name, in the charges that were read; `reading` guards them.
+    """
+
+    last: State
+    charged: set[str]
+    opening: Opening | None
+    postings: Postings = field(default_factory=Postings)
+    reading: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def since(self) -> int:
+        """The entry from which on charges must be read."""
+        return self.postings.last[0]
+
+
 class Account:
     """One data set's account in a ledger; `Ledger.account` opens it.
 
@@ -442,9 +484,9 @@ class Account:
         self, ledger: Ledger, state: State, charged: Collection[str] = (), opening: Opening | None = None
     ) -> None:
         self._ledger = ledger
-        self._opening = opening
-        self._last = state
-        self._charged = set(charged)
+        self._memory = _Memory(state, set(charged), opening)
+        self.requester: Requester | None = None
+        """In whose name charges are made; None if that is nobody's (`in_name_of`)."""
         self.dataset = state.dataset
         self.public = state.public
         """The columns that are public, as they were named when the account was looked up."""
@@ -456,10 +498,52 @@ class Account:
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
 
+    def in_name_of(self, requester: Requester) -> Account:
+        """Return this account for charges that are made in somebody's name, within what may be posted in it.
+
+        Both remember together what they last read.
+        """
+        account = copy.copy(self)
+        account.requester = requester
+        return account
+
+    def posted(self, by: str) -> tuple[Fraction, Fraction]:
+        """Return the ε posted in a name today, by the ledger's clock in UTC, and in all."""
+        with self._postings() as (store, postings):
+            return postings.spent(by, store.moment[:10])
+
+    def requested(self, requester: Requester) -> RequestsCharged | None:
+        """Return the charges that a request made before; None if it made none, `InvalidInputError` for another one."""
+        with self._postings() as (_, postings):
+            return postings.request(requester)
+
+    @contextlib.contextmanager
+    def _postings(self) -> Iterator[tuple[AccountStore, Postings]]:
+        with self._memory.reading, self._ledger._store(dataset=self.dataset, since=self._memory.since) as store:
+            yield store, self._read_postings(store)
+
+    def _read_postings(self, store: AccountStore) -> Postings:
+        """Return the sums over all charges of the account, after reading those that are new."""
+        known, anew = self._memory.postings, Postings()
+        found = store.charges_since(self.dataset, known.last[0])
+        if known.charges and (not found or (found[0].number, found[0].hash) != known.last):
+            known, found = anew, store.charges_since(self.dataset, 0)
+        for entry in found[1:] if known.charges else found:
+            known.add(entry, entry.content())
+        account = store.account(self.dataset)
+        if known.charges != (0 if account is None else account.charges):
+            self._memory.postings = anew
+            raise LedgerError(
+                f"the ledger is damaged or was changed: the charges of {self.dataset!r} are not as many as its account "
+                "says. Nothing was charged; bayesdp budget verify says more"
+            )
+        self._memory.postings = known
+        return known
+
     @property
     def is_open(self) -> bool:
         """Whether the account was open when it was looked up, or was opened here."""
-        return self._opening is None
+        return self._memory.opening is None
 
     def open(self) -> State:
         """Open the account now, without a charge; `LedgerError` if it is open already."""
@@ -469,7 +553,7 @@ class Account:
                     f"the data set {self.dataset!r} has an account already; bayesdp budget show prints it"
                 )
             state = store.state(self.dataset)
-        self._opening = None
+        self._memory.opening = None
         return self._remembered(state)
 
     def state(self, *questions: str) -> State:
@@ -479,7 +563,7 @@ class Account:
         """
         looked_up = _questions(questions)
         with self._ledger._store(dataset=self.dataset, questions=looked_up) as store:
-            return self._remembered(store.state(self.dataset, looked_up, self._opening))
+            return self._remembered(store.state(self.dataset, looked_up, self._memory.opening))
 
     def last_state(self, *questions: str) -> State | None:
         """Return the account as it was read last, without reading the ledger; None if a question may have an answer.
@@ -487,14 +571,14 @@ class Account:
         A charge that is decided in this state is decided again if the account has changed since (`charge_for`).
         """
         looked_up = _questions(questions)
-        if not self._charged.isdisjoint(looked_up):
+        if not self._memory.charged.isdisjoint(looked_up):
             return None
-        return replace(self._last, answered=dict.fromkeys(looked_up, ()), pending={})
+        return replace(self._memory.last, answered=dict.fromkeys(looked_up, ()), pending={})
 
     def _remembered(self, state: State) -> State:
         """Return a state, and remember it with the questions that were charged."""
-        self._last = state
-        self._charged.update(question for question in state.answered if state.is_charged(question))
+        self._memory.last = state
+        self._memory.charged.update(question for question in state.answered if state.is_charged(question))
         return state
 
     def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
@@ -520,9 +604,14 @@ class Account:
         """
         looked_up = _questions(questions)
         written: list[Entry] = []
+        requester = self.requester
+        foreseen = {} if requester is None else {"since": self._memory.since}
         try:
-            with self._ledger._store(write=True, dataset=self.dataset, questions=looked_up) as store:
-                state = self._remembered(store.state(self.dataset, looked_up, self._opening))
+            with (
+                contextlib.nullcontext() if requester is None else self._memory.reading,
+                self._ledger._store(write=True, dataset=self.dataset, questions=looked_up, **foreseen) as store,
+            ):
+                state = self._remembered(store.state(self.dataset, looked_up, self._memory.opening))
                 self._check_current(state.public, state.grown)
                 decision = decide(state)
                 charges = decision.charges
@@ -530,14 +619,16 @@ class Account:
                     raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
                 if not charges:
                     return decision, ()
+                if requester is not None:
+                    charges = self._read_postings(store).posted(charges, requester, store.moment[:10])
                 self._open(store)
                 written += [store.charge(self.dataset, charge) for charge in charges]
                 after = store.state(self.dataset)
         except UncertainError as error:
             self._settle(written, error)
-        self._opening = None
-        self._last = after
-        self._charged.update(charge.question for charge in charges)
+        self._memory.opening = None
+        self._memory.last = after
+        self._memory.charged.update(charge.question for charge in charges)
         return decision, tuple(Receipt(entry.number, entry.hash, after) for entry in written)
 
     def answer(self, receipt: OfCharge, body: Mapping[str, Any]) -> str:
@@ -562,7 +653,7 @@ class Account:
         try:
             return reconnecting(store)
         except LostError as error:
-            raise LedgerError(
+            raise UnavailableError(
                 f"{error}. The release was charged before, in entry {receipt.entry}, and the charge stands; whether "
                 "its answer was stored is not known, and it is not given"
             ) from None
@@ -583,11 +674,11 @@ class Account:
             if reconnecting(is_charged):
                 return
         except LostError:
-            raise LedgerError(
+            raise UnavailableError(
                 f"{error}, and the ledger cannot be reached any more: entry {last.number} of {self.dataset!r} may be "
                 "charged or not, which bayesdp budget show tells when it can. Nothing was released"
             ) from None
-        raise LedgerError(f"{error.lost}; nothing was charged and nothing was released")
+        raise UnavailableError(f"{error.lost}; nothing was charged and nothing was released")
 
     def answer_of(self, charge: int) -> Mapping[str, Any] | None:
         """Return the stored answer of a charge, by the number of its entry; None if it has none."""
@@ -621,7 +712,7 @@ class Account:
         try:
             return reconnecting(store)
         except LostError as error:
-            raise LedgerError(
+            raise UnavailableError(
                 f"{error}. The stream was charged before, in entry {receipt.entry}; whether these answers were stored "
                 "is not known, and they are not given"
             ) from None
@@ -643,12 +734,12 @@ class Account:
         what = "other columns" if public != self.public else "the table" if grown != self.grown else None
         if what is not None:
             said = {"other columns": "are public now than when it was opened", "the table": "grows since it was opened"}
-            raise LedgerError(f"{what} of {self.dataset!r} {said[what]}; open it again. Nothing was charged")
+            raise AccountChangedError(f"{what} of {self.dataset!r} {said[what]}; open it again. Nothing was charged")
 
     def _check_named(self, columns: Collection[str], loss: Mapping[str, Any] | None) -> None:
         """Refuse columns that were not named as public, and another δ than that of the account."""
         if loss is not None:
-            refuse_promise(self.dataset, loss, self._last.promise)
+            refuse_promise(self.dataset, loss, self._memory.last.promise)
         unnamed = sorted(set(columns) - set(self.public))
         if unnamed:
             raise LedgerError(
@@ -659,7 +750,7 @@ class Account:
 
     def _open(self, store: AccountStore) -> bool:
         """Open the account if it is not open yet, and tell whether this opened it."""
-        if self._opening is None or store.opened_with(self.dataset, self._opening):
+        if self._memory.opening is None or store.opened_with(self.dataset, self._memory.opening):
             return False
-        store.open(self.dataset, self._opening)
+        store.open(self.dataset, self._memory.opening)
         return True

@@ -12,6 +12,7 @@ from bayesdp.errors import BayesDPError, LedgerError
 from bayesdp.ledger.account_totals import SEAL, AccountTotals
 from bayesdp.ledger.amounts import Amounts
 from bayesdp.ledger.answer_index import AnswerRow, answer_row
+from bayesdp.ledger.postings import Postings
 from bayesdp.ledger.records import CHANGES, DECISIONS, Entry
 
 __all__ = ["Replay"]
@@ -28,6 +29,7 @@ class Replay:
         self._answered: set[int | None] = set()
         self._windows: set[tuple[int, int, int]] = set()
         self._growing: set[str] = set()
+        self._postings: dict[str, Postings] = {}
 
     def apply(self, entry: Entry) -> Iterator[str]:
         """Apply one entry; yield how it contradicts the entries before it."""
@@ -80,7 +82,7 @@ class Replay:
         for column in body.get("public", ()):
             validation.line("public", column)
         self._charges[entry.number] = (entry.dataset, entry.question)
-        return None
+        return self._postings.setdefault(entry.dataset, Postings()).add(entry, body)
 
     def _answer(self, entry: Entry, body: dict[str, Any]) -> str | None:
         if entry.charge is None or self._charges.get(entry.charge) != (entry.dataset, entry.question):

@@ -154,6 +154,17 @@ class CheckedTable:
         return self.table.name
 
     @property
+    def column_kinds(self) -> dict[str, str | None]:
+        """The columns of the table with their types; None for a type that was inferred from values, or is no other."""
+        table, kinds = self.everything[0], dict[str, str | None]()
+        for column in table.schema:
+            kinds[column] = None
+            if not table.types_from_values([column]):
+                with suppress(FrameError):
+                    kinds[column] = table.kind(column)
+        return kinds
+
+    @property
     def description(self) -> dict[str, Any]:
         """The public facts by which a ledger recognises the table."""
         size: dict[str, Any] = {"growing": True} if self.growing else {"records": self.everything[1]}

@@ -6,6 +6,7 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,14 +25,14 @@ from bayesdp.accuracy import BETA
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
-from bayesdp.ledger import Check, Ledger, State, default_ledger
+from bayesdp.ledger import Check, Ledger, Requester, State, default_ledger
 from bayesdp.losses import Loss, Neighbours, assumed_replacing
 from bayesdp.model_notes import DROPPED
 from bayesdp.models import AnyOf, Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
 from bayesdp.queries.windows import Every
-from bayesdp.rounding import shown_above, shown_remaining
+from bayesdp.rounding import float_above, shown_above, shown_remaining
 from bayesdp.session.accounting import check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.answering import EXTENT, Answering
@@ -143,6 +144,7 @@ class Session(Displayed):
         self._by = None if by is None else validation.line("by", by)
         self._owned = not isinstance(ledger, Ledger)
         self._checks: set[Check] = set()
+        self._most_checks: int | None = None
         self._parts: set[str] = set()
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
@@ -277,7 +279,7 @@ class Session(Displayed):
         """
         check = self._checked_table.check_of(columns)
         if check not in self._checks:
-            self._ledger.check(self._dataset, check)
+            self._ledger.check(self._dataset, check, most=self._most_checks)
             self._checks.add(check)
         return discreetly(work, lambda: self._ledger.refused(self._dataset, OUTSIDE, check))
 
@@ -316,6 +318,55 @@ class Session(Displayed):
         if self._owned:
             self._ledger.close()
 
+    def in_name_of(self, requester: Requester, *, checks: int | None = None) -> Session:
+        """Return this session for releases in somebody's name: the ledger keeps the name, and what is posted in it.
+
+        requester: the name, and how much may be charged in it (`bayesdp.ledger.Requester`).
+        checks:    the largest number of different checks of the table that its questions may lead to, if that is less
+                   than the ledger allows.
+
+        Both read the same table and use the same ledger. A release beyond what may be charged in the name raises
+        AllowanceError; then nothing is charged.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> import polars, bayesdp as bdp
+        >>> folder, frame = TemporaryDirectory(), polars.DataFrame({"on": [0, 1, 1]})
+        >>> with Session(frame, bdp.Independent(), dataset="on", epsilon=1, ledger=f"{folder.name}/b.db") as session:
+        ...     ada = session.in_name_of(Requester("ada", total=0.5))
+        ...     answer = ada.release(bdp.Count("on", equals=1), epsilon=0.5)
+        ...     answer.by, session.posted("ada"), session.remaining
+        ('ada', (0.5, 0.5), 0.5)
+        >>> folder.cleanup()
+        """
+        session = copy.copy(self)
+        session._by = requester.by
+        session._account = self._account.in_name_of(requester)
+        session._most_checks = checks
+        session._owned = False
+        return session
+
+    def answered_before(self) -> Mapping[int, Answer]:
+        """Return the stored answers of the request that this session is for, by the entries of their charges.
+
+        There are none if it was never charged. InvalidInputError if its key was used for another request.
+        """
+        requester = self._account.requester
+        asked = requester is not None and requester.request is not None
+        known = self._account.requested(requester) if asked and requester is not None else None
+        bodies = {} if known is None else {entry: self._account.answer_of(entry) for entry in known.entries}
+        return {entry: Answer.stored(body) for entry, body in bodies.items() if body is not None and "value" in body}
+
+    def check_unchanged(self) -> None:
+        """Raise ChangedError if a file of the table changed since the session was opened; other tables never do."""
+        snapshot = self._checked_table.everything[0].snapshot
+        if snapshot is not None:
+            snapshot.check()
+
+    def posted(self, by: str) -> tuple[float, float]:
+        """Return the ε posted in a name on this data set: today (UTC), and in all; rounded up."""
+        today, total = self._account.posted(by)
+        return float_above(today), float_above(total)
+
     def open_account(self) -> State:
         """Open the data set's account now, without a release; LedgerError if it is open already."""
         return self._account.open()
@@ -324,6 +375,11 @@ class Session(Displayed):
     def model(self) -> Model:
         """The model of the session."""
         return self._model
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns of the table: truth, whole, number, text or time; None where the engine declares no type."""
+        return self._checked_table.column_kinds
 
     @property
     def public(self) -> tuple[str, ...]:
