@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from layers import PACKAGE, carried_out
+from tools.layers import PACKAGE, carried_out
 
 ROOTS = ("bayesdp", "bayesdp.client")
 """The package itself, whose names load when they are used, and the client."""

@@ -18,8 +18,8 @@ class SubsetOfBayesdp(BuildHookInterface[Any]):
         """Name the files, before anything is built."""
         if self.target_name != "wheel":
             raise RuntimeError("bayesdp-client has no source archive of its own; add --wheel")
-        sys.path.insert(0, str(REPOSITORY / "tools"))
-        import subset
+        sys.path.insert(0, str(REPOSITORY))
+        from tools import subset
 
         source = REPOSITORY / "src"
         files = [*subset.modules().values(), source / "bayesdp" / "py.typed"]

@@ -13,6 +13,7 @@ from typing import Any
 from bayesdp._support.messages import Message, param
 
 __all__ = [
+    "AccessError",
     "AccountChangedError",
     "AllowanceError",
     "AnsweredError",
@@ -272,6 +273,10 @@ class MissingDependencyError(BayesDPError, ImportError):
     """An optional part needs a package that is not installed; the message names the extra that installs it."""
 
 
+class AccessError(BayesDPError):
+    """A server does not know the token, or the token may not ask this data set; the message does not say which."""
+
+
 class RemoteError(BayesDPError):
     """A server cannot be reached, or answers in a way that this version does not understand."""
 
@@ -289,10 +294,9 @@ def received(document: Mapping[str, Any]) -> BayesDPError:
     'RemoteError'
     """
     name = document.get("error")
-    kind = globals()[name] if isinstance(name, str) and name in __all__ else None
-    known = isinstance(kind, type) and issubclass(kind, BayesDPError)
+    kind: type[BayesDPError] = globals()[name] if isinstance(name, str) and name in __all__ else RemoteError
     entries = {name: _frozen(value) for name, value in document.items() if name not in ("kind", "error", "message")}
-    return _again(kind if known else RemoteError, (str(document.get("message", "no reason is given")),), entries)
+    return _again(kind, (str(document.get("message", "no reason is given")),), entries)
 
 
 def _frozen(value: Any) -> Any:

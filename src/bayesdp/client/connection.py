@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.documents import parse
-from bayesdp._support.messages import name_of, param
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, MissingDependencyError, RemoteError, received
@@ -37,8 +37,8 @@ _LEAST_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 _POLLING = 5.0
 """Seconds between two questions about a job, at most."""
 
-_UNSETTLED = {429, 502, 503, 504}
-"""Answers after which a request is sent again: the server, or what is before it, could not take it."""
+_LATER, _BETWEEN = {429, 503}, {502, 504}
+"""Answers after which a request is sent again: the server cannot take it now, or what is before it could not."""
 
 _JOB = 202
 
@@ -61,13 +61,13 @@ class Connection:
         insecure: bool,
         transport: httpx.BaseTransport | None,
     ) -> None:
-        httpx = _httpx()
+        library = _httpx()
         self.url = _checked_url(url, insecure=insecure)
         secure = self.url.startswith("https:")
         seconds = validation.positive("timeout", timeout)
-        self._http = httpx.Client(
+        self._http: httpx.Client = library.Client(
             headers={"Authorization": f"Bearer {_checked_token(token)}", "User-Agent": f"bayesdp/{__version__}"},
-            timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECTING)),
+            timeout=library.Timeout(seconds, connect=min(seconds, _CONNECTING)),
             verify=_trusted(ca) if secure else True,
             trust_env=secure,  # else a proxy of the environment would be told the token in the clear
             transport=transport,
@@ -103,14 +103,16 @@ class Connection:
 
     def _sent(self, method: str, path: str, **given: Any) -> httpx.Response:
         """Return what the server says at last; RemoteError if it cannot be reached."""
-        httpx = _httpx()
-        response = None
+        library = _httpx()
+        if self._http.is_closed:
+            raise InvalidInputError(f"the connection to {self.url} is closed; connect again")
+        response: httpx.Response | None = None
         for tried in range(1, _TRIES + 1):
             try:
                 response, failure = self._http.request(method, self.url + path, **given), ""
-            except httpx.TransportError as error:
+            except library.TransportError as error:
                 response, failure = None, str(error) or type(error).__name__
-            settled = response is not None and response.status_code not in _UNSETTLED
+            settled = response is not None and not _passing(response)
             if settled or tried == _TRIES or "CERTIFICATE_VERIFY_FAILED" in failure:
                 break
             sleep(_pause(response, tried))
@@ -136,10 +138,7 @@ class Connection:
 
     def _understood(self, response: httpx.Response, kind: str) -> Mapping[str, Any]:
         """Return a document of this kind; raises the exception that the server tells of, or RemoteError."""
-        try:
-            document = parse(response.text, "what the server sent")
-        except InvalidInputError:
-            document = {}
+        document = _document(response)
         if document.get("kind") == "error":
             raise received(document)
         if document.get("kind") != kind or response.status_code not in (200, _JOB):
@@ -158,6 +157,20 @@ def _httpx() -> Any:
             "asking a server needs one more package; try: pip install 'bayesdp[client]'"
         ) from None
     return httpx
+
+
+def _document(response: httpx.Response) -> Mapping[str, Any]:
+    """Return the JSON object of a response; an empty one if it has none."""
+    try:
+        return parse(response.text, "what the server sent")
+    except InvalidInputError:
+        return {}
+
+
+def _passing(response: httpx.Response) -> bool:
+    """Tell whether the same request may have another answer soon; a server's own 504 is its last word."""
+    status = response.status_code
+    return status in _LATER or (status in _BETWEEN and _document(response).get("kind") != "error")
 
 
 def _unreachable(url: str, failure: str) -> RemoteError:
@@ -194,8 +207,8 @@ def _checked_url(url: object, *, insecure: bool) -> str:
         raise InvalidInputError(name_of("url") + " must have no user name, no question mark and no number sign")
     if parts.scheme == "http" and not _is_loopback(host) and not insecure:
         raise InvalidInputError(
-            f"whoever is between this machine and {host} could read the token and the answers; use https, or say "
-            + param("insecure", True)
+            f"whoever is between this machine and {host} could read the token and the answers; use https"
+            + in_python(", or say insecure=True")
         )
     return text.rstrip("/")
 
@@ -211,7 +224,10 @@ def _checked_token(token: object) -> str:
     """Return the token, from the environment if none is given; no message shows it."""
     given = os.environ.get(TOKEN) if token is None else token
     if given is None:
-        raise InvalidInputError("a server needs a " + name_of("token") + f": give it, or set {TOKEN}")
+        raise InvalidInputError(
+            f"a server needs a token: set {TOKEN}, or give it as "
+            + in_python('token="…"', elsewhere=param("token_file"))
+        )
     if not isinstance(given, str) or not given.strip() or not all("!" <= character <= "~" for character in given):
         raise InvalidInputError("the " + name_of("token") + " must be a text of letters, digits and signs in one line")
     return given

@@ -73,7 +73,6 @@ class Description(Displayed, Document):
         columns += [[name, "", self._allowed(name)] for name in self.public if name not in dict(self.columns)]
         at = "" if self.delta is None else f" at δ = {shown_above(self.delta)}"
         account = [
-            ["data set", self.dataset],
             ["model", f"{self.model.get('type', '')}: {self.model.get('assumption', '')}"],
             ["protected", self.model.get("protects", "")],
             ["questions", ", ".join(self.queries)],
@@ -82,7 +81,10 @@ class Description(Displayed, Document):
             ["budget", f"{self.budget:g}"],
             *self._own(),
         ]
-        return [[PrintedTable(["", ""], account)], [PrintedTable(["column", "type", "public values"], columns)]]
+        return [
+            [PrintedTable(["data set", self.dataset], account)],
+            [PrintedTable(["column", "type", "public values"], columns)],
+        ]
 
     def _allowed(self, column: str) -> str:
         """Return the values of a public column in words; empty for a private one."""

@@ -24,7 +24,7 @@ from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError, Missing
 from bayesdp.queries import Query
 from bayesdp.queries.windows import Every
 from bayesdp.session.answer import Answer
-from bayesdp.session.answers import Answers, check_divided, check_single
+from bayesdp.session.answers import Answers, check_single, divided_by
 from bayesdp.session.preview import KIND as PREVIEW
 from bayesdp.session.preview import Preview
 from bayesdp.session.releases import Releases
@@ -188,7 +188,7 @@ class RemoteDataset(Displayed):
         noise: str | None = None,
     ) -> Answers:
         """Answer a question for each of its parts or windows, as `Session.release_by`."""
-        check_divided(query)
+        _ = divided_by(query)
         body = _body(_asked(query), epsilon=epsilon, alpha=alpha, beta=beta, share=share, noise=noise)
         return _read(_divided, self._charged("release", "release-by", body, noise))
 

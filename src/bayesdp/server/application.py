@@ -22,7 +22,7 @@ from bayesdp.server.jobs import Job, Outcome, TooManyJobsError
 from bayesdp.server.messages import ASGI, written
 from bayesdp.server.observation import Journal, Metrics, Observed
 from bayesdp.server.questions import Asked, OneQuestion, Questions, RunningQuestion
-from bayesdp.server.refusals import DENIED, RETRY_AFTER, error_document
+from bayesdp.server.refusals import DENIED, FAILED, RETRY_AFTER, error_document
 from bayesdp.server.service import Service
 
 __all__ = ["application"]
@@ -130,6 +130,10 @@ def _answer_errors(api: FastAPI) -> None:
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         return _json(error_document("InvalidInputError", f'"{first["loc"][-1]}": {first["msg"]}'), 422)
+
+    @api.exception_handler(Exception)  # it is raised again, and so reaches the log
+    async def failed(request: Request, error: Exception) -> Response:
+        return _json(FAILED, 500)
 
     @api.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: HTTPException) -> Response:

@@ -117,6 +117,12 @@ class Dataset:
             raise
 
     def _opened(self) -> Session:
+        """Return the session; a table that grows is opened again when its files have changed."""
+        if self._session is not None and self.entry.growing:
+            try:
+                self._session.check_unchanged()
+            except ChangedError:
+                self._forget()
         if self._session is None:
             entry = self.entry
             with ExitStack() as stack:

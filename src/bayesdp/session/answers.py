@@ -18,7 +18,7 @@ from bayesdp.queries.windows import by_of
 from bayesdp.rounding import shown_above, shown_odds
 from bayesdp.session.answer import Answer
 
-__all__ = ["Answers", "check_divided", "check_single"]
+__all__ = ["Answers", "check_single", "divided_by"]
 
 KIND, SCHEMA = "answers", 1
 
@@ -226,8 +226,8 @@ def check_single(query: object) -> None:
         )
 
 
-def check_divided(query: object) -> None:
-    """Refuse a question that is not by parts or windows; InvalidInputError."""
+def divided_by(query: object) -> str | Sequence[str]:
+    """Return the columns or clocks by which a question is asked; InvalidInputError if there are none."""
     if not isinstance(query, Query) or query.by is None:
         raise InvalidInputError(
             "release_by answers a question by parts or windows: give it "
@@ -237,6 +237,7 @@ def check_divided(query: object) -> None:
             + ", or a clock of the order such as "
             + param("by", "hour")
         )
+    return query.by
 
 
 def _names(name: str, cells: object, width: int) -> tuple[tuple[Scalar, ...], ...]:

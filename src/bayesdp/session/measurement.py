@@ -6,12 +6,11 @@ Everything here is computed from what was released or is public, so it costs no 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, ulp
-from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.messages import name_of
@@ -68,12 +67,6 @@ class Measurement:
         if self.ends is not None:
             validation.probability("ends_beta", self.ends_beta)
             object.__setattr__(self, "ends", _checked_ends(self.ends, self.query.dimension))
-
-    @property
-    def entries(self) -> dict[str, Any]:
-        """What a document states of the noise, by the names of the fields."""
-        stated = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("value", "query")}
-        return {name: value for name, value in stated.items() if value is not None}
 
     @property
     def scale(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,9 @@ from bayesdp.session.measurement import Measurement, checked_value
 __all__ = ["RUNNING", "RunningError", "RunningPreview", "RunningTotal", "RunningTotals", "Source"]
 
 RUNNING, SCHEMA = "running", 1
+
+_OF_NOISE = ("records", "noise", "unit", "rounding", "beta", "noise_kind", "noises")
+"""What a document states of the noise of each total, by the names that an answer has for it."""
 
 _SHOWN, _STATED = 12, 366
 """How many totals are printed, and how many have their accuracy in a document."""
@@ -92,7 +95,7 @@ class RunningTotal:
         """Return the total as a JSON object. stated: with its accuracy, which takes a while to compute."""
         measured = self.measurement
         entries = {"period": self.period, "value": _listed(self.value), "deviation": self.deviation}
-        entries |= {"until": measured.query.until, **measured.entries}
+        entries |= {"until": measured.query.until} | {name: getattr(measured, name) for name in _OF_NOISE}
         if not stated:
             return entries
         intervals = [_listed(cell) for cell in measured.interval()]
@@ -282,10 +285,9 @@ class StatedTotals:
 
     def measurement(self, periods: int) -> Measurement:
         """Return it with its noise."""
-        given = {name: self._entry(periods, name) for name in ("records", "noise", "unit", "rounding")}
-        given |= {item.name: value for item in fields(Measurement) if (value := self._total(periods).get(item.name))}
-        until = replace(self.query, until=self._entry(periods, "until"))
-        return Measurement(**{**given, "value": self.value(periods), "query": until})
+        given = {name: self._entry(periods, name) for name in _OF_NOISE}
+        query = replace(self.query, until=self._entry(periods, "until"))
+        return Measurement(value=self.value(periods), query=query, **given)
 
     def errors(self) -> tuple[RunningError, ...]:
         """Return how far off some totals are, the one with the largest variance last."""

@@ -36,7 +36,7 @@ from bayesdp.rounding import float_above, shown_above, shown_remaining
 from bayesdp.session.accounting import check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.answering import EXTENT, Answering
-from bayesdp.session.answers import Answers, check_divided, check_single
+from bayesdp.session.answers import Answers, check_single, divided_by
 from bayesdp.session.approximate_accounting import ApproximateAccountant, NoiseKind, accountant_for, promise_of
 from bayesdp.session.charging import carry_out
 from bayesdp.session.delta_words import MEANING
@@ -356,6 +356,12 @@ class Session(Displayed):
         bodies = {} if known is None else {entry: self._account.answer_of(entry) for entry in known.entries}
         return {entry: Answer.stored(body) for entry, body in bodies.items() if body is not None and "value" in body}
 
+    def check_unchanged(self) -> None:
+        """Raise ChangedError if a file of the table changed since the session was opened; other tables never do."""
+        snapshot = self._checked_table.everything[0].snapshot
+        if snapshot is not None:
+            snapshot.check()
+
     def posted(self, by: str) -> tuple[float, float]:
         """Return the ε posted in a name on this data set: today (UTC), and in all; rounded up."""
         today, total = self._account.posted(by)
@@ -493,16 +499,16 @@ class Session(Displayed):
 
         Raises as `release` does, and InvalidInputError for a question without `by`.
         """
-        check_divided(query)
+        by = divided_by(query)
         answers = self.release_all(
             [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
         )
         windows = self._discreetly(lambda: self._checked_table.named_windows(query))
         if not windows:
-            return Answers(query.by, answers)
+            return Answers(by, answers)
         answered = {answer.query_fingerprint: answer for answer in answers}
         return Answers(
-            query.by,
+            by,
             tuple(answered[question] for _, question in windows if question in answered),
             cells=tuple(names for names, question in windows if question in answered),
             empty=tuple(names for names, question in windows if question not in answered),
