@@ -114,6 +114,14 @@ def test_a_release_that_takes_too_long_is_not_charged(serving: Serving, gate: Ga
         assert ledger.entries("steps", "charge") == ()
 
 
+def test_a_preview_does_not_wait_for_long(serving: Serving, gate: Gate) -> None:
+    served = serving("\n[limits]\nwait = 0.05\n")
+    assert served.release(0.5, **ASYNC).status_code == 202
+    assert gate.reached.wait(30)
+    answer = served.post("preview", {"query": COUNT, "epsilon": 0.5})
+    assert (answer.status_code, answer.json()["error"]) == (504, "TimeLimitError")
+
+
 def test_jobs_are_forgotten_after_a_while() -> None:
     now, done = [0.0], Future[bytes]()
     done.set_result(b"1")

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from bayesdp import __version__
-from bayesdp.errors import BayesDPError
+from bayesdp.errors import BayesDPError, TimeLimitError
 from bayesdp.server.configuration import Analyst
 from bayesdp.server.guard import Guard
 from bayesdp.server.identity import DeniedError, Identity
@@ -99,6 +99,7 @@ def _api(service: Service, metrics: Metrics, until_stopped: AbstractContextManag
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
+        telemetry=dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False),
     )
     _answer_errors(api)
     _add_public_paths(api, service, metrics)
@@ -240,8 +241,12 @@ def _add_releases(api: FastAPI, service: Service) -> None:
     )
     async def preview(request: Request, dataset: Name) -> Response:
         asked = OneQuestion.read(await request.body())
-        future = service.preview(_analyst(request), dataset, asked)
-        return Response(await asyncio.wrap_future(future), media_type="application/json")
+        future = asyncio.wrap_future(service.preview(_analyst(request), dataset, asked))
+        try:
+            body = await asyncio.wait_for(future, service.configuration.limits.wait)
+        except TimeoutError:
+            raise TimeLimitError from None
+        return Response(body, media_type="application/json")
 
     @api.post(
         "/v1/datasets/{dataset}/release",
