@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -58,7 +58,7 @@ class Serving:
     """A server in a folder, on a port of loopback. It is killed at the end of the `with` block.
 
     datasets:  what the configuration says of each data set; paths in it are relative to the folder.
-    analysts:  which data sets each may ask; by default "ada" may ask all.
+    analysts:  what each may do; by default "ada" may ask all data sets.
     ledger:    its URL; by default a file in the folder.    limits: what analysts may ask, beside a lot.
     """
 
@@ -67,7 +67,7 @@ class Serving:
         folder: Path,
         datasets: Mapping[str, Mapping[str, Any]],
         *,
-        analysts: Mapping[str, Sequence[str]] | None = None,
+        analysts: Mapping[str, Mapping[str, Any]] | None = None,
         ledger: str | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> None:
@@ -76,13 +76,12 @@ class Serving:
         self.ledger = ledger or f"{folder / 'ledger.db'}"
         self.file = folder / "serve.toml"
         self.log = folder / "serve.log"
-        everybody = {"ada": list(datasets)} if analysts is None else analysts
         configuration = {
             "ledger": self.ledger,
             "server": {"port": self.port},
             "limits": {**A_LOT, **(limits or {})},
             "datasets": datasets,
-            "analysts": {name: {"datasets": list(known)} for name, known in everybody.items()},
+            "analysts": {"ada": {"datasets": list(datasets)}} if analysts is None else analysts,
         }
         self.file.write_text(toml(configuration), encoding="utf-8")
         self._process: subprocess.Popen[bytes] | None = None

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from attacks import server
+from attacks import server_load, server_requests
 from attacks.common import Finding
 from attacks.neighbours import compared
+from attacks.served import serving as serving_samples
 from attacks.served_neighbours import over_http, without_noise
 from shared import serving
 from shared.postgresql import PostgreSQL
@@ -26,22 +27,32 @@ def clean(finding: Finding) -> Finding:
 
 @pytest.mark.slow
 def test_a_crowd_ends_at_the_budget(tmp_path: Path) -> None:
-    assert clean(server.crowd(tmp_path / "crowd", clients=4, releases=3)).tried == 12
+    assert clean(server_load.crowd(tmp_path / "crowd", clients=4, releases=3)).tried == 12
+
+
+@pytest.mark.slow
+def test_a_crowd_ends_at_its_allowance(tmp_path: Path) -> None:
+    assert clean(server_load.crowd(tmp_path / "crowd", clients=4, releases=3, allowance=True)).tried == 12
 
 
 @pytest.mark.slow
 def test_data_sets_are_charged_apart(tmp_path: Path) -> None:
-    assert clean(server.in_parallel(tmp_path / "parallel", datasets=8, releases=2)).tried == 16
+    assert clean(server_load.in_parallel(tmp_path / "parallel", datasets=8, releases=2)).tried == 16
 
 
 @pytest.mark.slow
 def test_a_killed_server_charges_once(tmp_path: Path) -> None:
-    assert clean(server.killed(tmp_path / "kills", times=2, clients=2)).tried == 2
+    assert clean(server_load.killed(tmp_path / "kills", times=2, clients=2)).tried == 2
+
+
+@pytest.mark.slow
+def test_a_server_that_is_stopped_answers_its_charges(tmp_path: Path) -> None:
+    assert clean(server_load.killed(tmp_path / "stops", times=1, clients=2, gently=True)).tried == 1
 
 
 @pytest.mark.slow
 def test_malformed_requests_are_refused_alike(tmp_path: Path) -> None:
-    found = clean(server.fuzzed(tmp_path / "fuzz", number=150))
+    found = clean(server_requests.fuzzed(tmp_path / "fuzz", number=150))
     assert found.tried == 150
     assert "× 200" in found.note
     assert "× 422" in found.note
@@ -54,12 +65,12 @@ def test_neighbours_behind_a_server_are_alike() -> None:
 
 @pytest.mark.slow
 def test_every_wrong_token_gets_one_answer(tmp_path: Path) -> None:
-    assert clean(server.denied(tmp_path / "denied")).tried > 30
+    assert clean(server_requests.denied(tmp_path / "denied")).tried > 30
 
 
 @pytest.mark.slow
 def test_slow_and_large_requests_hold_nobody_up(tmp_path: Path) -> None:
-    clean(server.held_up(tmp_path / "slow", connections=10, read_seconds=1.0))
+    clean(server_requests.held_up(tmp_path / "slow", connections=10, read_seconds=1.0))
 
 
 @pytest.mark.slow
@@ -69,7 +80,16 @@ def test_two_servers_share_an_account(tmp_path: Path) -> None:
     except FileNotFoundError as error:
         pytest.skip(str(error))
     with database:
-        assert clean(server.two_servers(tmp_path / "two", database.url, clients=4, releases=2)).tried == 8
+        assert clean(server_load.two_servers(tmp_path / "two", database.url, clients=4, releases=2)).tried == 8
+
+
+@pytest.mark.slow
+def test_an_outage_of_the_ledger_charges_nothing(tmp_path: Path) -> None:
+    try:
+        found = server_load.outage(tmp_path / "outage")
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    assert clean(found).tried == 3
 
 
 @pytest.mark.slow
@@ -80,7 +100,7 @@ def test_a_server_that_does_not_start_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_server_stops_when_it_is_told(tmp_path: Path) -> None:
-    with server.serving(tmp_path / "one", {"race": 1.0}) as running:
+    with serving_samples(tmp_path / "one", {"race": 1.0}) as running:
         assert running.stop() == 0
         with pytest.raises(ConnectionRefusedError), Wire(running.url) as wire:
             wire.ask(Sent(b"GET", b"/health/live"))
@@ -103,8 +123,8 @@ def test_what_an_answer_must_not_tell_is_found(said: Said, tmp_path: Path, monke
     monkeypatch.setattr(serving, "free_port", lambda: 1)
     running = Serving(tmp_path, {})
     running.folder = Path("/srv/secret")
-    assert list(server.unseemly(said, running))
-    assert not list(server.unseemly(told(422, b'{"kind": "error", "message": "no"}'), running))
+    assert list(server_requests.unseemly(said, running))
+    assert not list(server_requests.unseemly(told(422, b'{"kind": "error", "message": "no"}'), running))
 
 
 def test_only_noise_is_left_out_of_what_is_compared() -> None:
