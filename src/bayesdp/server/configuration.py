@@ -39,7 +39,6 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """The asymmetric algorithms of JSON web tokens: with any other, who can check a token could also make one."""
 
 _LARGEST_FILE = 1024 * 1024
-_REQUIRED: Any = object()
 
 
 @dataclass(frozen=True)
@@ -495,17 +494,16 @@ class _Table:
     def optional(self, key: str, check: Callable[[str, Any], T], default: T) -> T:
         """Return a checked entry, or the default."""
         self._taken.add(key)
-        if key not in self.entries:
-            if default is _REQUIRED:
-                where = "this file" if not self.path else f"[{'.'.join(self.path)}]"
-                raise self.fault(key, f'{where} needs "{key}"')
-            return default
-        value = self.entries[key]
-        return self.checked((key,), lambda: check(key, value))
+        return self.required(key, check) if key in self.entries else default
 
     def required(self, key: str, check: Callable[[str, Any], T]) -> T:
         """Return a checked entry that must be given."""
-        return self.optional(key, check, _REQUIRED)
+        self._taken.add(key)
+        if key not in self.entries:
+            where = "this file" if not self.path else f"[{'.'.join(self.path)}]"
+            raise self.fault(key, f'{where} needs "{key}"')
+        value = self.entries[key]
+        return self.checked((key,), lambda: check(key, value))
 
     def table(self, key: str) -> _Table:
         """Return a table inside of this one, empty if it is not given."""
