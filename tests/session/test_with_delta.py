@@ -337,6 +337,7 @@ def test_a_credibility_has_no_delta(tmp_path: Path) -> None:
         opened(tmp_path, fitted, credibility=0.9)
 
 
+@pytest.mark.usefixtures("seeded_noise")
 def test_a_private_fit_never_raises_the_limit(tmp_path: Path) -> None:
     ceiling = bdp.OddsChain(50.0, states=["off", "on"]).located(state="s", order_by="t")
     with opened(tmp_path, ceiling, epsilon=5.0) as session:
