@@ -116,6 +116,6 @@ def browser() -> Iterator[Any]:
     if chromium is None:
         pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=600_000)
         yield running
         running.close()

@@ -490,6 +490,10 @@ with told.opened(Path("."), ledger={ledger!r}) as session:
 """
 
 
+LONG = 1200.0
+"""Seconds: longer than anything takes, however slow the machine is."""
+
+
 def started(ledger: str, worker: int, number: int, share: float) -> subprocess.Popen[bytes]:
     paths = [str(Path(__file__).parent), *sys.path]
     program = PROGRAM.format(paths=paths, ledger=ledger, worker=worker, number=number, share=share)
@@ -501,7 +505,7 @@ def test_sixteen_processes_at_once_never_overspend(url: str) -> None:
     """They ask for 80 answers of a fortieth of the limit: 40 fit, each charged once (16 × 50: tests/ledger)."""
     workers = [started(url, worker, 5, 1 / 40) for worker in range(16)]
     for worker in workers:
-        _, errors = worker.communicate(timeout=300)
+        _, errors = worker.communicate(timeout=LONG)
         assert worker.returncode == 0, errors.decode()
     with Ledger(url) as ledger:
         assert len(ledger.entries(kind="charge")) == len(ledger.entries(kind="answer")) == 40
@@ -510,7 +514,7 @@ def test_sixteen_processes_at_once_never_overspend(url: str) -> None:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + LONG
     while time.monotonic() < end:
         with suppress(LedgerError):
             if holds():
@@ -530,7 +534,7 @@ def test_killed_processes_never_overspend(url: str) -> None:
         time.sleep(chance.uniform(0.0, 0.5))
         for worker in workers:
             worker.kill()
-            _, errors = worker.communicate(timeout=60)
+            _, errors = worker.communicate(timeout=LONG)
             assert worker.returncode in (0, -signal.SIGKILL), errors.decode()
         assert charged_rho(url) <= limit
     with Ledger(url) as ledger:
