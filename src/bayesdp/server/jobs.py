@@ -143,7 +143,8 @@ class Jobs:
 
     def _clean(self) -> None:
         """Forget jobs that finished long ago, and the oldest of too many."""
-        latest, old = self._clock() - _KEPT, []
+        latest = self._clock() - _KEPT
+        old: list[Job] = []
         for job in self._jobs.values():
             if job.finished is None:
                 continue
