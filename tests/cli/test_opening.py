@@ -64,6 +64,7 @@ def test_another_ledger_is_noticed_by_the_next_command(asked: Run, holder: Holde
     status, _, said = asked("release", *QUESTION, "--epsilon", "0.7")
     assert status == 2
     assert "does not continue the one that was seen last" in said
+    assert said.rstrip().endswith("heads.json keeps what was seen")
 
 
 def test_running_totals(asked: Run, holder: Holder) -> None:

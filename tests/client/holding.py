@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -29,9 +30,8 @@ Failure = httpx.Response | Exception
 class Holder:
     """Answers requests as the contract says. `failures` come first; `lost` answers are carried out, not delivered."""
 
-    def __init__(self, session: bdp.Session, ledger: Ledger) -> None:
-        self.session = session
-        self.ledger = ledger
+    def __init__(self, opened: Callable[[], tuple[bdp.Session, Ledger]]) -> None:
+        self._open = opened
         self.requests: list[httpx.Request] = []
         self.failures: list[Failure] = []
         self.lost = 0
@@ -56,6 +56,19 @@ class Holder:
             self.lost -= 1
             raise httpx.ReadError("connection reset")
         return answer
+
+    @cached_property
+    def _opened(self) -> tuple[bdp.Session, Ledger]:
+        return self._open()
+
+    @property
+    def session(self) -> bdp.Session:
+        """The holder's session, opened when something is first asked of it."""
+        return self._opened[0]
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._opened[1]
 
     @property
     def keys(self) -> list[str]:
@@ -143,11 +156,14 @@ class Holder:
 
 @contextmanager
 def held(folder: Path) -> Iterator[Holder]:
-    """Open a session about a switch, which is on or off every hour for four days, with its ledger in a folder."""
-    frame = polars.DataFrame({"time": MOMENTS, "on": [hour % 5 % 2 for hour in range(len(MOMENTS))]})
-    model = bdp.Independent(order_by="time")
-    with (
-        Ledger(folder / "holder.db") as ledger,
-        bdp.Session(frame, model, epsilon=9.0, ledger=ledger, dataset="my/switch") as session,
-    ):
-        yield Holder(session, ledger)
+    """Hold data about a switch, which is on or off every hour for four days, with their ledger in a folder."""
+    with ExitStack() as stack:
+
+        def opened() -> tuple[bdp.Session, Ledger]:
+            frame = polars.DataFrame({"time": MOMENTS, "on": [hour % 5 % 2 for hour in range(len(MOMENTS))]})
+            ledger = stack.enter_context(Ledger(folder / "holder.db"))
+            model = bdp.Independent(order_by="time")
+            session = bdp.Session(frame, model, epsilon=9.0, ledger=ledger, dataset="my/switch")
+            return stack.enter_context(session), ledger
+
+        yield Holder(opened)

@@ -42,7 +42,7 @@ def test_an_answer_is_that_of_the_session(switch: RemoteDataset, holder: Holder)
     assert isinstance(answer, bdp.Answer)
     stored = holder.session.history[-1]
     assert answer == stored
-    assert answer.interval(0.9) == stored.interval(0.9)  # type: ignore[union-attr]
+    assert answer.interval(0.9) == stored.interval(0.9)
     again = switch.release(ON, epsilon=0.5)
     assert (again.value, again.reused) == (answer.value, True)
     assert list(switch.answers) == [answer]
