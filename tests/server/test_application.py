@@ -11,6 +11,8 @@ from served import CONFIGURATION, COUNT, Served, Serving  # type: ignore[import-
 
 import bayesdp as bdp
 from bayesdp.ledger import Ledger
+from bayesdp.server.application import _api
+from bayesdp.server.observation import Metrics
 from bayesdp.session.answer import Answer
 
 BY = {"query": "count", "column": "s", "equals": 1, "by": "d", "by_cells": {"d": ["n", "s"]}}
@@ -225,3 +227,8 @@ def test_other_origins_are_told_nothing_unless_configured(serving: Serving) -> N
     foreign = opened.client.options("/v1/datasets", headers={**asked, "Origin": "https://evil.example"})
     assert "access-control-allow-origin" not in foreign.headers
     assert opened.client.get("/v1/datasets", headers={"Origin": "https://lab.example"}).status_code == 401
+
+
+def test_nothing_is_told_to_a_collector_of_traces(served: Served) -> None:
+    api = _api(served.service, Metrics(), None)
+    assert not api._native_telemetry.enabled()

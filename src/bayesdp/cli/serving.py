@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from bayesdp._support.validation import escaped
+from bayesdp._support.words import counted
 from bayesdp.cli import options
 from bayesdp.cli.parameters import AsJson, text_of
 
@@ -80,8 +81,9 @@ def run(
             "datasets": sorted(configuration.datasets),
             "analysts": sorted(configuration.analysts),
         }
-        counted = f"{len(configuration.datasets)} data sets, {len(configuration.analysts)} analysts"
-        print(json.dumps(document, ensure_ascii=False) if as_json else f"{config} can be served: {counted}.")
+        several = (counted(len(configuration.datasets), "data set"), counted(len(configuration.analysts), "analyst"))
+        said = f"{config} can be served: {', '.join(several)}."
+        print(escaped(json.dumps(document, ensure_ascii=False) if as_json else said))
         return
 
     def announce(address: str) -> None:
@@ -176,5 +178,5 @@ def revoke_token(
     only = None if number is None else options.natural("--number", number)
     revoked = TokenFile(read_configuration(config).tokens).revoke(name, number=only)
     document = {"kind": "revoked", "schema": 1, "name": name, "tokens": revoked}
-    said = f"{revoked} token{'s' * (revoked != 1)} of {name} revoked."
+    said = f"{counted(revoked, 'token')} of {name} revoked."
     print(escaped(json.dumps(document, ensure_ascii=False) if as_json else said))

@@ -99,6 +99,7 @@ def _api(service: Service, metrics: Metrics, until_stopped: AbstractContextManag
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
+        telemetry=dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False),
     )
     _answer_errors(api)
     _add_public_paths(api, service, metrics)

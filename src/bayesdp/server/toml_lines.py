@@ -36,10 +36,8 @@ def line_of(text: str, path: Path) -> int:
 
 def _is_in(document: Any, path: Path) -> bool:
     for key in path:
-        if (isinstance(document, Mapping) and key in document) or (
-            isinstance(document, list) and isinstance(key, int) and key < len(document)
-        ):
-            document = document[key]
-        else:
+        entries = dict(enumerate(document)) if isinstance(document, list) else document
+        if not isinstance(entries, Mapping) or key not in entries:
             return False
+        document = entries[key]
     return bool(path)
