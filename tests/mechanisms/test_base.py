@@ -10,7 +10,7 @@ import pytest
 
 from bayesdp.accuracy import NOISE_LAWS
 from bayesdp.errors import InvalidInputError
-from bayesdp.losses import ConcentratedLoss, PureLoss
+from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import (
     DiscreteLaplaceMechanism,
     Mechanism,
@@ -81,5 +81,5 @@ def test_noise_is_made_for_the_loss_it_costs_only() -> None:
 
 
 def test_answers_know_the_law_of_each_kind_of_noise() -> None:
-    kinds = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
+    kinds: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
     assert {kind: type(noise_for(loss).law_of(2.0)) for kind, loss in kinds.items()} == NOISE_LAWS
