@@ -6,7 +6,7 @@ Its build (packaging/client) and its tests ask here, so that no list has to be k
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tools.layers import PACKAGE, carried_out
@@ -34,14 +34,14 @@ def foreign(package: Path = PACKAGE) -> set[str]:
     return names - {"bayesdp"}
 
 
-def _names(path: Path) -> Iterator[str]:
-    """Yield the dotted names of what a file imports; of a name from a module both, for it may be a module, too."""
+@cache
+def _names(path: Path) -> set[str]:
+    """Return the dotted names of what a file imports; of a name from a module both, for it may be a module, too."""
+    names = set()
     for node in carried_out(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            yield str(node.module)
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        else:
-            yield from (alias.name for alias in node.names)
+        origin = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        names |= {f"{origin}{alias.name}" for alias in node.names} | ({origin[:-1]} if origin else set())
+    return names
 
 
 def _file(name: str, package: Path) -> Path | None:

@@ -12,6 +12,7 @@ from unittest.mock import patch
 import certifi
 import httpx
 import pytest
+from holding import URL, Holder  # type: ignore[import-not-found]
 
 import bayesdp as bdp
 from bayesdp._support.progress import listening_to_progress
@@ -25,7 +26,6 @@ from bayesdp.errors import (
     NoTheoremAppliesError,
     RemoteError,
 )
-from conftest import URL, Holder  # type: ignore[import-not-found]
 
 ON = bdp.Count("on", equals=1)
 LOST = httpx.ConnectError("connection refused")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from holding import Holder  # type: ignore[import-not-found]
 
 import bayesdp as bdp
-from conftest import Holder  # type: ignore[import-not-found]
 
 PROJECT = Path(__file__).parents[2]
 TRANSPORT = ("anyio", "certifi", "h11", "httpcore", "httpx", "idna", "typing_extensions")

@@ -60,8 +60,11 @@ class Server:
         from bayesdp.ledger.location import user_ledger
 
         token = None if self.token_file is None else _token(self.token_file)
-        heads = user_ledger().with_name("heads.json") if self.heads is None else Path(self.heads)
-        heads.parent.mkdir(parents=True, exist_ok=True)
+        if self.heads is None:
+            heads = user_ledger().with_name("heads.json")
+            heads.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        else:
+            heads = Path(self.heads)
         with connect(self.url, token, ca=self.ca, heads=heads) as remote:
             yield remote
 

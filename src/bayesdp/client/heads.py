@@ -39,7 +39,7 @@ class Heads:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self._path = None if path is None else Path(path)
+        self.path = None if path is None else Path(path)
         self._lock = Lock()
         self._seen: dict[str, dict[str, Head]] = {}
         self._read()
@@ -60,22 +60,22 @@ class Heads:
 
     def _read(self) -> None:
         """Take over the later heads of the file: another process may have written to it."""
-        if self._path is None or not self._path.exists():
+        if self.path is None or not self.path.exists():
             return
-        written = documents.checked(documents.read(self._path), KIND, SCHEMA)
+        written = documents.checked(documents.read(self.path), KIND, SCHEMA)
         for server, heads in _items(written.get("heads")):
             for dataset, entries in _items(heads):
                 head, known = Head.from_dict(entries), self._seen.setdefault(server, {}).get(dataset)
                 self._seen[server][dataset] = head if known is None or known.entry < head.entry else known
 
     def _write(self) -> None:
-        if self._path is None:
+        if self.path is None:
             return
         heads = {server: {name: vars(head) for name, head in known.items()} for server, known in self._seen.items()}
         try:
-            write_private(self._path, json.dumps({"kind": KIND, "schema": SCHEMA, "heads": heads}, indent=2) + "\n")
+            write_private(self.path, json.dumps({"kind": KIND, "schema": SCHEMA, "heads": heads}, indent=2) + "\n")
         except OSError as error:
-            raise InvalidInputError(f"cannot write {self._path}: {error.strerror or error}") from None
+            raise InvalidInputError(f"cannot write {self.path}: {error.strerror or error}") from None
 
 
 def _items(entries: object) -> list[tuple[str, Any]]:

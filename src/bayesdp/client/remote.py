@@ -283,6 +283,7 @@ class RemoteDataset(Displayed):
                     f"the ledger of {name} at {url} does not continue the one that was seen last, up to its entry "
                     f"{seen.entry}: it was replaced, rewritten, or restored from an older back-up, so its account may "
                     "lack releases. The answer was charged there and is not shown. Ask the holder of the data"
+                    + (f"; {self._heads.path} keeps what was seen" if self._heads.path is not None else "")
                 )
         self._heads.note(url, name, head)
 

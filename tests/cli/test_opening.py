@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,11 +14,20 @@ import pytest
 import bayesdp as bdp
 from bayesdp.cli import run
 from bayesdp.client import connect
-from conftest import URL, Holder  # type: ignore[import-not-found]
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
+
+from holding import URL, Holder, held  # type: ignore[import-not-found]
 
 Run = Callable[..., tuple[int, str, str]]
 
 QUESTION = ("--dataset", "my/switch", "--query", "count", "--column", "on", "--states", "1")
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[Holder]:
+    with held(tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -54,6 +64,7 @@ def test_another_ledger_is_noticed_by_the_next_command(asked: Run, holder: Holde
     status, _, said = asked("release", *QUESTION, "--epsilon", "0.7")
     assert status == 2
     assert "does not continue the one that was seen last" in said
+    assert said.rstrip().endswith("heads.json keeps what was seen")
 
 
 def test_running_totals(asked: Run, holder: Holder) -> None:
