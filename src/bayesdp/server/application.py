@@ -109,14 +109,14 @@ def _api(service: Service, metrics: Metrics, until_stopped: AbstractContextManag
         lifespan=lifespan,
         telemetry=_NO_TELEMETRY,
     )
-    _answer_errors(api)
+    _answer_errors(api, service)
     _add_public_paths(api, service, metrics)
     _add_datasets(api, service)
     _add_releases(api, service)
     return api
 
 
-def _answer_errors(api: FastAPI) -> None:
+def _answer_errors(api: FastAPI, service: Service) -> None:
     """Answer each exception with its status and its document."""
 
     def noted(request: Request, error: Exception) -> None:
@@ -125,7 +125,7 @@ def _answer_errors(api: FastAPI) -> None:
     @api.exception_handler(BayesDPError)
     async def refused(request: Request, error: BayesDPError) -> Response:
         noted(request, error)
-        return _sent(Outcome.failed(error))
+        return _sent(service.jobs.failed(error))
 
     @api.exception_handler(DeniedError)
     async def denied(request: Request, error: DeniedError) -> Response:
@@ -264,7 +264,7 @@ def _add_releases(api: FastAPI, service: Service) -> None:
     )
     async def release(request: Request, dataset: Name, key: Key = None, prefer: Prefer = None) -> Response:
         asked = Questions.read(await request.body())
-        return await answered(request, service.release(_analyst(request), dataset, asked, key), prefer)
+        return await answered(request, service.release(_analyst(request), dataset, asked, _only(request, key)), prefer)
 
     @api.post(
         "/v1/datasets/{dataset}/release-by",
@@ -274,7 +274,9 @@ def _add_releases(api: FastAPI, service: Service) -> None:
     )
     async def release_by(request: Request, dataset: Name, key: Key = None, prefer: Prefer = None) -> Response:
         asked = OneQuestion.read(await request.body())
-        return await answered(request, service.release_by(_analyst(request), dataset, asked, key), prefer)
+        return await answered(
+            request, service.release_by(_analyst(request), dataset, asked, _only(request, key)), prefer
+        )
 
     @api.post(
         "/v1/datasets/{dataset}/running",
@@ -284,12 +286,19 @@ def _add_releases(api: FastAPI, service: Service) -> None:
     )
     async def running(request: Request, dataset: Name, key: Key = None, prefer: Prefer = None) -> Response:
         asked = RunningQuestion.read(await request.body())
-        return await answered(request, service.running(_analyst(request), dataset, asked, key), prefer)
+        return await answered(request, service.running(_analyst(request), dataset, asked, _only(request, key)), prefer)
 
 
 def _analyst(request: Request) -> Analyst:
     analyst: Analyst = request.scope["state"]["analyst"]
     return analyst
+
+
+def _only(request: Request, key: str | None) -> str | None:
+    """Return the idempotency key; InvalidInputError if there are several."""
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise InvalidInputError("a request has one Idempotency-Key at most")
+    return key
 
 
 async def _in_thread(work: Callable[..., T], *arguments: Any, **options: Any) -> T:

@@ -97,6 +97,7 @@ class Limits:
     """How much anybody may ask of the server.
 
     requests_per_minute: of one analyst, also in a burst.       body: bytes of a request.
+    values:        that one request may list: cells, parts, candidates and questions together.
     concurrency:   requests that are answered at a time.        jobs: releases that one analyst may wait for at a time.
     wait:          seconds after which a release becomes a job. seconds: after which a release is no longer charged.
     read_seconds:  the longest time that reading a request may take.
@@ -104,6 +105,7 @@ class Limits:
 
     requests_per_minute: int = 120
     body: int = 1_000_000
+    values: int = 1000
     concurrency: int = 64
     jobs: int = 16
     wait: float = 20.0
@@ -277,7 +279,7 @@ def _limits(table: _Table) -> Limits:
     limits = Limits(
         **{
             name: table.optional(name, validation.natural, getattr(default, name))
-            for name in ("requests_per_minute", "body", "concurrency", "jobs")
+            for name in ("requests_per_minute", "body", "values", "concurrency", "jobs")
         },
         **{
             name: table.optional(name, validation.positive, getattr(default, name))

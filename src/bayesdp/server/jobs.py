@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from bayesdp.errors import InvalidInputError, UnavailableError
 from bayesdp.ledger.postings import OTHER_REQUEST
 from bayesdp.server.messages import written
-from bayesdp.server.refusals import document_of, status_of
+from bayesdp.server.refusals import NO_PLACES, document_of, status_of
 
 __all__ = ["Job", "Jobs", "Outcome", "TooManyJobsError"]
 
@@ -40,11 +40,11 @@ class Outcome:
     error: str | None = None
 
     @classmethod
-    def failed(cls, error: BaseException) -> Outcome:
-        """Return what is sent of an exception."""
+    def failed(cls, error: BaseException, places: Mapping[str, str] = NO_PLACES) -> Outcome:
+        """Return what is sent of an exception; `places` are addresses that it must not name."""
         if isinstance(error, CancelledError):
             error = UnavailableError("the server is stopping; nothing was charged. Ask again later")
-        return cls(status_of(error), written(document_of(error)), type(error).__name__)
+        return cls(status_of(error), written(document_of(error, places)), type(error).__name__)
 
 
 @dataclass(eq=False)
@@ -76,11 +76,14 @@ class Job:
 class Jobs:
     """All jobs that are running, and those that have finished a while ago.
 
-    most: how many jobs of one analyst may be running.
+    most:   how many jobs of one analyst may be running.
+    places: addresses on the holder's side that no answer names, each with the words that stand for it.
     """
 
-    def __init__(self, most: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._clock = most, clock
+    def __init__(
+        self, most: int, places: Mapping[str, str] = NO_PLACES, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most, self._places, self._clock = most, places, clock
         self._jobs: dict[str, Job] = {}
         self._keys: dict[tuple[str, str], Job] = {}
         self._running: Counter[str] = Counter()
@@ -91,6 +94,10 @@ class Jobs:
         """How many jobs are running."""
         with self._lock:
             return self._running.total()
+
+    def failed(self, error: BaseException) -> Outcome:
+        """Return what is sent of an exception."""
+        return Outcome.failed(error, self._places)
 
     def find(self, identity: str, analyst: str) -> Job | None:
         """Return a job of an analyst; None if there is none."""
@@ -122,15 +129,15 @@ class Jobs:
         try:
             submit(job).add_done_callback(lambda done: self._finish(job, done))
         except RuntimeError:  # the worker was shut down
-            self._end(job, Outcome.failed(CancelledError()))
+            self._end(job, self.failed(CancelledError()))
         except BaseException as error:
-            self._end(job, Outcome.failed(error))
+            self._end(job, self.failed(error))
             raise
         return job
 
     def _finish(self, job: Job, done: Future[bytes]) -> None:
         error = CancelledError() if done.cancelled() else done.exception()
-        self._end(job, Outcome(200, done.result()) if error is None else Outcome.failed(error))
+        self._end(job, Outcome(200, done.result()) if error is None else self.failed(error))
 
     def _end(self, job: Job, outcome: Outcome) -> None:
         """Keep what came out; a refusal leaves no trace, and the same request is asked again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
@@ -57,6 +58,11 @@ class Asked(BaseModel):
         """The arguments of `Session.release` besides the question."""
         return {name: getattr(self, name) for name in ("epsilon", "alpha", "share", "beta", "noise")}
 
+    @property
+    def listed(self) -> int:
+        """How many values the request lists, in all of its lists."""
+        return _listed(self.model_dump(include={"query", "queries"}))
+
     def fingerprint(self, kind: str, dataset: str) -> str:
         """Return the fingerprint of the request, which does not depend on how it is written."""
         return fingerprint({"kind": kind, "dataset": dataset, "asked": self.model_dump(exclude_none=True)})
@@ -101,6 +107,19 @@ class RunningQuestion(OneQuestion):
             raise InvalidInputError('a stream of running totals has no "alpha": its accuracy follows from "epsilon"')
         chosen = {name: value for name, value in super().target.items() if name != "alpha"}
         return {**chosen, "every": self.every, "horizon": self.horizon}
+
+
+def _listed(document: object, of: str = "") -> int:
+    """Return how many entries all lists in a document have; lists of cells of several columns mean all combinations.
+
+    >>> _listed({"queries": [{"cells": [1, 2]}, {"by_cells": {"a": [1, 2, 3], "b": [1, 2]}}]})
+    10
+    """
+    if isinstance(document, dict) and of == "by_cells":
+        return prod(len(cells) for cells in document.values() if isinstance(cells, list))
+    if isinstance(document, dict):
+        return sum(_listed(value, name) for name, value in document.items())
+    return len(document) + sum(map(_listed, document)) if isinstance(document, list) else 0
 
 
 def _query(document: object) -> Query:

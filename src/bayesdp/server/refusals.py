@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from bayesdp import errors
@@ -19,7 +20,9 @@ from bayesdp.errors import (
     UnavailableError,
 )
 
-__all__ = ["DENIED", "FAILED", "RETRY_AFTER", "document_of", "error_document", "status_of"]
+__all__ = ["DENIED", "FAILED", "NO_PLACES", "RETRY_AFTER", "document_of", "error_document", "status_of"]
+
+NO_PLACES: Mapping[str, str] = MappingProxyType({})
 
 RETRY_AFTER = 5
 """Seconds after which to ask a server again that cannot answer now."""
@@ -47,10 +50,12 @@ def status_of(error: BaseException) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def document_of(error: BaseException) -> dict[str, Any]:
+def document_of(error: BaseException, places: Mapping[str, str] = NO_PLACES) -> dict[str, Any]:
     """Return the document of an exception: its public class, its message in one line, and the numbers that it has.
 
     What is not an exception of ours says nothing.
+
+    places: addresses on the holder's side, each with the words that a message has instead.
 
     >>> document_of(BudgetError(1.0, 0.5))["remaining"], document_of(KeyError("x")) == FAILED
     (0.5, True)
@@ -58,7 +63,10 @@ def document_of(error: BaseException) -> dict[str, Any]:
     if not isinstance(error, BayesDPError):
         return FAILED
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in errors.__all__)
-    return {**error_document(name, " ".join(str(error).split())), **dict(_public(error))}
+    message = str(error)
+    for address in sorted(places, key=len, reverse=True):
+        message = message.replace(address, places[address])
+    return {**error_document(name, " ".join(message.split())), **dict(_public(error))}
 
 
 def _public(error: BayesDPError) -> Iterator[tuple[str, object]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +14,7 @@ from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.progress import listening_to_progress
 from bayesdp.errors import InvalidInputError
+from bayesdp.frames.databases import DatabaseAddress, database_file, is_database
 from bayesdp.ledger import Ledger, Requester
 from bayesdp.queries import Query
 from bayesdp.server.configuration import Analyst, Configuration
@@ -27,6 +30,7 @@ from bayesdp.session.statement import statement
 
 __all__ = ["Service"]
 
+_LEDGER = "that of the server"
 _LONGEST_KEY = 200
 
 
@@ -38,7 +42,7 @@ class Service:
 
     def __init__(self, configuration: Configuration, ledger: Ledger, datasets: Mapping[str, Dataset]) -> None:
         self.configuration = configuration
-        self.jobs = Jobs(configuration.limits.jobs)
+        self.jobs = Jobs(configuration.limits.jobs, _places(configuration, ledger))
         self.stopping = False
         self._ledger, self._datasets = ledger, datasets
 
@@ -130,7 +134,7 @@ class Service:
     def answers(self, analyst: Analyst, name: str) -> dict[str, Any]:
         """Return the stored answers, oldest first."""
         history = self._dataset(analyst, name).session.history
-        return {"kind": "answers", "answers": [kept.to_dict() for kept in history if isinstance(kept, Answer)]}
+        return {"kind": "answers", "answers": [_shown(kept).to_dict() for kept in history if isinstance(kept, Answer)]}
 
     def statement(self, analyst: Analyst, name: str, entry: int, *, html: bool) -> str | None:
         """Return the statement about a stored answer; None if there is no such answer."""
@@ -138,7 +142,7 @@ class Service:
         found = next((kept for kept in history if isinstance(kept, Answer) and kept.entry == entry), None)
         if found is None:
             return None
-        page = statement(found)
+        page = statement(_shown(found))
         return page.html() if html else page.markdown()
 
     def continues(self, analyst: Analyst, name: str, entry: int, head: str) -> dict[str, Any]:
@@ -157,6 +161,11 @@ class Service:
 
     def _allowed(self, analyst: Analyst, dataset: Dataset, asked: Asked) -> tuple[Query, ...]:
         """Return the questions of a request; refuses those that the analyst may not ask."""
+        most = self.configuration.limits.values
+        if asked.listed > most:
+            raise InvalidInputError(
+                f"a request may list {most} values in all, not {asked.listed}; ask for fewer at a time"
+            )
         queries = asked.questions
         for query in queries:
             if not analyst.may_ask(query.kind):
@@ -202,7 +211,23 @@ class Service:
 def _documents(session: Session, answers: Any) -> list[dict[str, Any]]:
     """Return answers as documents; those that the same request was charged for before are as they were given then."""
     before = session.answered_before() if any(answer.reused for answer in answers) else {}
-    return [before.get(answer.entry, answer).to_dict() for answer in answers]
+    return [_shown(before.get(answer.entry, answer)).to_dict() for answer in answers]
+
+
+def _places(configuration: Configuration, ledger: Ledger) -> dict[str, str]:
+    """Return the addresses of ledger and tables, each with the words that messages to analysts have instead."""
+    places = {ledger.name: "of the server"}
+    for name, entry in configuration.datasets.items():
+        for address in (entry.data,) if isinstance(entry.data, str) else entry.data:
+            known = {address, database_file(address) or address}
+            known |= {str(DatabaseAddress.of(address)) if is_database(address) else address.rpartition(os.sep)[0]}
+            places |= dict.fromkeys(known - {"", os.sep}, name)
+    return places
+
+
+def _shown(answer: Answer) -> Answer:
+    """Return an answer that does not tell where the ledger is on the holder's side."""
+    return replace(answer, posting=replace(answer.posting, ledger=_LEDGER))
 
 
 def _listed(values: Any) -> list[Any] | None:
