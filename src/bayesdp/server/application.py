@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from bayesdp import __version__
-from bayesdp.errors import BayesDPError, TimeLimitError
+from bayesdp.errors import BayesDPError, InvalidInputError, TimeLimitError
 from bayesdp.server.configuration import Analyst
 from bayesdp.server.guard import Guard
 from bayesdp.server.identity import DeniedError, Identity
