@@ -28,7 +28,7 @@ def test_an_answer_does_not_tell_where_the_ledger_is(served: Served) -> None:
         assert "that of the server" in text
 
 
-@pytest.mark.parametrize("query", [{**COUNT, "equals": "x"}, {**COUNT, "where": "absent > 0"}])
+@pytest.mark.parametrize("query", [{**COUNT, "equals": "x"}, {**COUNT, "column": "absent"}])
 def test_a_refusal_names_the_data_set_and_no_file(serving: Serving, folder: Path, query: dict[str, Any]) -> None:
     polars.DataFrame({"s": [0, 1]}).write_parquet(folder / "table.parquet")
     served = serving(text=CONFIGURATION.replace("other.csv", "table.parquet"))

@@ -576,12 +576,13 @@ class Answer(_Entries, Displayed, Document):
         """Return the names of the entries in which this is not the answer that was stored when it was released.
 
         One that was given again may state the account of that later moment and what proves it, and its accuracy for
-        another β.
+        another β. Where the ledger is differs between the machine that holds it and a server's clients.
         """
         names = [
             name
             for name, item in _ENTRIES.items()
             if (item.compare or not self.reused) and (name != "tau" or self.loss is stored.loss is None)
+            if name != "ledger"
         ]
         return tuple(name for name in names if getattr(self, name) != getattr(stored, name))
 
