@@ -82,7 +82,7 @@ def test_what_is_charged_is_stored_before_the_server_stops(folder: Path, monkeyp
         return store(account, *arguments)
 
     monkeypatch.setattr(Account, "answer", late)
-    with opened(folder, CONFIGURATION) as served:
+    with opened(folder, CONFIGURATION.replace("epsilon = 5.0", "epsilon = 5.0\nworkers = 1")) as served:
         assert served.release(0.25, Prefer="respond-async").status_code == 202
         waiting = served.release(0.25, query={**COUNT, "equals": 0}, Prefer="respond-async")
         assert waiting.status_code == 202

@@ -88,7 +88,7 @@ FORGED: dict[str, Callable[[], str]] = {
     "without a subject": lambda: token(sub=None),
     "of an unknown key": lambda: token("three"),
     "of another key": lambda: token("one", secret=key("three")),
-    "unsigned": lambda: jwt.encode(claims(), None, algorithm="none", headers={"kid": "one"}),
+    "unsigned": lambda: jwt.encode(claims(), "", algorithm="none", headers={"kid": "one"}),
     "signed by a secret": signed_with_the_public_key,
     "with a changed body": lambda: token().replace(".", ".e30", 1),
     "no token": lambda: "a.b.c",

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from served import COUNT, Served, Serving  # type: ignore[import-not-found]
+from served import CONFIGURATION, COUNT, Served, Serving  # type: ignore[import-not-found]
 
 from bayesdp._support.progress import progress_bar
 from bayesdp.errors import InvalidInputError
@@ -112,6 +112,15 @@ def test_a_release_that_takes_too_long_is_not_charged(serving: Serving, gate: Ga
     assert (answer.status_code, answer.json()["error"]) == (504, "TimeLimitError")
     with Ledger(served.folder / "budget.db", create=False) as ledger:
         assert ledger.entries("steps", "charge") == ()
+
+
+def test_a_preview_does_not_wait_for_long(serving: Serving, gate: Gate) -> None:
+    text = CONFIGURATION.replace("epsilon = 5.0", "epsilon = 5.0\nworkers = 1")
+    served = serving("\n[limits]\nwait = 0.05\n", text=text)
+    assert served.release(0.5, **ASYNC).status_code == 202
+    assert gate.reached.wait(30)
+    answer = served.post("preview", {"query": COUNT, "epsilon": 0.5})
+    assert (answer.status_code, answer.json()["error"]) == (504, "TimeLimitError")
 
 
 def test_jobs_are_forgotten_after_a_while() -> None:

@@ -605,7 +605,7 @@ class Account:
         looked_up = _questions(questions)
         written: list[Entry] = []
         requester = self.requester
-        foreseen = {} if requester is None else {"since": self._memory.since}
+        foreseen: dict[str, Any] = {} if requester is None else {"since": self._memory.since}
         try:
             with (
                 contextlib.nullcontext() if requester is None else self._memory.reading,

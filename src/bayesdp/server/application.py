@@ -10,11 +10,12 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from bayesdp import __version__
-from bayesdp.errors import BayesDPError
+from bayesdp.errors import BayesDPError, TimeLimitError
 from bayesdp.server.configuration import Analyst
 from bayesdp.server.guard import Guard
 from bayesdp.server.identity import DeniedError, Identity
@@ -36,6 +37,13 @@ Key = Annotated[
 ]
 Prefer = Annotated[str | None, Header(description="respond-async: answer with a job at once.")]
 
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 _NOT_FOUND = error_document("RemoteError", "there is nothing at this address")
 _BUSY = error_document("RemoteError", "too many of your releases are being answered; ask again when one is done")
 _STATUSES = {
@@ -99,7 +107,7 @@ def _api(service: Service, metrics: Metrics, until_stopped: AbstractContextManag
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
-        telemetry=dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False),
+        telemetry=_NO_TELEMETRY,
     )
     _answer_errors(api)
     _add_public_paths(api, service, metrics)
@@ -241,8 +249,12 @@ def _add_releases(api: FastAPI, service: Service) -> None:
     )
     async def preview(request: Request, dataset: Name) -> Response:
         asked = OneQuestion.read(await request.body())
-        future = service.preview(_analyst(request), dataset, asked)
-        return Response(await asyncio.wrap_future(future), media_type="application/json")
+        future = asyncio.wrap_future(service.preview(_analyst(request), dataset, asked))
+        try:
+            body = await asyncio.wait_for(future, service.configuration.limits.wait)
+        except TimeoutError:
+            raise TimeLimitError from None
+        return Response(body, media_type="application/json")
 
     @api.post(
         "/v1/datasets/{dataset}/release",

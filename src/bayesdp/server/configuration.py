@@ -39,7 +39,6 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """The asymmetric algorithms of JSON web tokens: with any other, who can check a token could also make one."""
 
 _LARGEST_FILE = 1024 * 1024
-_REQUIRED: Any = object()
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class DatasetEntry:
 
     public: the public columns, each with the values that questions may name; None if they may name any.
     checks: the largest number of different checks of its table that questions may lead to; None for the ledger's limit.
+    workers: how many questions are answered at a time; each worker opens the table once.
     place:  the file and line where it stands.
 
     The other fields are those of a `Session`.
@@ -67,6 +67,7 @@ class DatasetEntry:
     separate_because: str | None = None
     public: Mapping[str, tuple[Scalar, ...] | None] = field(default_factory=dict)
     checks: int | None = None
+    workers: int = 2
     place: str = field(default="", compare=False)
 
 
@@ -196,6 +197,7 @@ def _dataset(name: str, table: _Table) -> DatasetEntry:
         separate_because=table.optional("separate_because", validation.line, None),
         public=table.optional("public", _public, {}),
         checks=table.optional("checks", validation.natural, None),
+        workers=table.optional("workers", validation.natural, 1 if table.entries.get("engine") == "spark" else 2),
         place=table.place,
     )
     if entry.master is not None and entry.engine != "spark":
@@ -222,13 +224,13 @@ def _model(table: _Table, value: object) -> Model:
     """Return the model of a file, or of an inline table or JSON text."""
     if isinstance(value, str) and not value.lstrip().startswith("{"):
         return Model.load(table.file.place("model", value))
-    return Model.from_dict(documents.parse(value, "the model") if isinstance(value, str) else value)  # type: ignore[arg-type]
+    return Model.from_dict(documents.parse(value, "the model") if isinstance(value, str) else _mapping("model", value))
 
 
 def _public(key: str, value: object) -> dict[str, tuple[Scalar, ...] | None]:
     """Return public columns: a list of them, or a table with the values of each, `true` for any."""
     if not isinstance(value, Mapping):
-        return dict.fromkeys(column_names(key, value))  # type: ignore[arg-type]
+        return dict.fromkeys(column_names(key, _items(key, value)))
     column_names(key, list(value))
     return {
         column: None if values is True else tuple(validation.scalar(column, each) for each in _items(column, values))
@@ -492,20 +494,20 @@ class _Table:
     def optional(self, key: str, check: Callable[[str, Any], T], default: T) -> T:
         """Return a checked entry, or the default."""
         self._taken.add(key)
-        if key not in self.entries:
-            if default is _REQUIRED:
-                where = "this file" if not self.path else f"[{'.'.join(self.path)}]"
-                raise self.fault(key, f'{where} needs "{key}"')
-            return default
-        return self.checked((key,), lambda: check(key, self.entries[key]))
+        return self.required(key, check) if key in self.entries else default
 
     def required(self, key: str, check: Callable[[str, Any], T]) -> T:
         """Return a checked entry that must be given."""
-        return self.optional(key, check, _REQUIRED)
+        self._taken.add(key)
+        if key not in self.entries:
+            where = "this file" if not self.path else f"[{'.'.join(self.path)}]"
+            raise self.fault(key, f'{where} needs "{key}"')
+        value = self.entries[key]
+        return self.checked((key,), lambda: check(key, value))
 
     def table(self, key: str) -> _Table:
         """Return a table inside of this one, empty if it is not given."""
-        inner = self.optional(key, _mapping, {})
+        inner: Mapping[str, Any] = self.optional(key, _mapping, dict[str, Any]())
         return _Table(self.file, (*self.path, key), inner)
 
     def tables(self, key: str) -> Iterator[tuple[str, _Table]]:

@@ -1,11 +1,13 @@
-"""The data sets that are served: one session and one worker thread for each.
+"""The data sets that are served: a few worker threads for each, and one session for each thread.
 
-Whatever reads a table of a data set runs in its thread, one after the other: engines need no locks, and a long question
-about one data set does not delay those about others. What only reads the ledger runs in the threads of the requests.
+Whatever reads a table runs in a thread of its data set, with the session of that thread: engines need no locks, and
+long questions about one data set do not delay those about others. A second thread computes while the first waits for
+the disk. What only reads the ledger runs in the threads of the requests.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -69,7 +71,7 @@ def opened_session(configuration: Configuration, name: str, by: str) -> Iterator
 
 
 class Dataset:
-    """One data set: its session, which is opened again when its table or its account has changed.
+    """One data set: its workers, each with a session that is opened again when the table or the account has changed.
 
     Raises what a session raises when it is opened, with the place in the configuration.
     """
@@ -77,29 +79,23 @@ class Dataset:
     def __init__(self, entry: DatasetEntry, ledger: Ledger) -> None:
         self.entry = entry
         self._ledger = ledger
-        self._open: ExitStack | None = None
-        self._session: Session | None = None
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="bayesdp-dataset")
+        self._workers = ThreadPoolExecutor(entry.workers, thread_name_prefix="bayesdp-dataset")
+        self._mine = threading.local()
+        self._opened: dict[int, ExitStack] = {}
+        self._lock = threading.Lock()
         try:
-            self._worker.submit(self._opened).result()
+            self.session = self._workers.submit(self._session).result()
+            """The session that was opened last, for what reads the ledger only."""
         except BayesDPError as error:
             self.stop()
             raise InvalidInputError(f"{entry.place}: {error}") from None
 
-    @property
-    def session(self) -> Session:
-        """The session, for what reads the ledger only."""
-        session = self._session
-        if session is None:
-            return self._worker.submit(self._opened).result()
-        return session
-
     def submit(self, work: Callable[[Session], T]) -> Future[T]:
-        """Run work that may read the table, after all that was submitted before.
+        """Run work that may read the table, after what was submitted before has begun.
 
         If the account has changed since the session was opened, nothing was charged, and the work runs once more.
         """
-        return self._worker.submit(self._run, work)
+        return self._workers.submit(self._run, work)
 
     def _run(self, work: Callable[[Session], T]) -> T:
         try:
@@ -109,29 +105,35 @@ class Dataset:
         return self._once(work)
 
     def _once(self, work: Callable[[Session], T]) -> T:
-        session = self._opened()
+        session = self._session()
         try:
             return work(session)
         except (AccountChangedError, ChangedError):
             self._forget()
             raise
 
-    def _opened(self) -> Session:
-        """Return the session; a table that grows is opened again when its files have changed."""
-        if self._session is not None and self.entry.growing:
+    def _session(self) -> Session:
+        """Return the session of this thread; that of a table that grows is a new one when its files have changed."""
+        known: Session | None = getattr(self._mine, "session", None)
+        if known is not None and self.entry.growing:
             try:
-                self._session.check_unchanged()
+                known.check_unchanged()
             except ChangedError:
                 self._forget()
-        if self._session is None:
-            entry = self.entry
+                known = None
+        if known is None:
             with ExitStack() as stack:
-                session = stack.enter_context(_session(entry, self._ledger))
-                self._open, self._session = stack.pop_all(), session
-        return self._session
+                known = stack.enter_context(_session(self.entry, self._ledger))
+                with self._lock:
+                    self._opened[threading.get_ident()] = stack.pop_all()
+            self._mine.session = self.session = known
+        return known
 
     def _forget(self) -> None:
-        stack, self._open, self._session = self._open, None, None
+        """Close the session of this thread."""
+        self._mine.session = None
+        with self._lock:
+            stack = self._opened.pop(threading.get_ident(), None)
         if stack is not None:
             stack.close()
 
@@ -144,8 +146,9 @@ class Dataset:
 
     def stop(self) -> None:
         """Give up what has not begun, finish what is running, and close the table."""
-        self._worker.shutdown(wait=True, cancel_futures=True)
-        self._forget()
+        self._workers.shutdown(wait=True, cancel_futures=True)
+        for stack in self._opened.values():
+            stack.close()
 
 
 @contextmanager

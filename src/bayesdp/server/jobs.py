@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
@@ -82,13 +83,14 @@ class Jobs:
         self._most, self._clock = most, clock
         self._jobs: dict[str, Job] = {}
         self._keys: dict[tuple[str, str], Job] = {}
+        self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     @property
     def running(self) -> int:
         """How many jobs are running."""
         with self._lock:
-            return sum(job.finished is None for job in self._jobs.values())
+            return self._running.total()
 
     def find(self, identity: str, analyst: str) -> Job | None:
         """Return a job of an analyst; None if there is none."""
@@ -110,8 +112,9 @@ class Jobs:
                 raise InvalidInputError(OTHER_REQUEST)
             if known is not None:
                 return known
-            if sum(job.finished is None for job in self._jobs.values() if job.analyst == analyst) >= self._most:
+            if self._running[analyst] >= self._most:
                 raise TooManyJobsError
+            self._running[analyst] += 1
             job = Job(analyst, key, body)
             self._jobs[job.identity] = job
             if key is not None:
@@ -133,6 +136,7 @@ class Jobs:
         """Keep what came out; a refusal leaves no trace, and the same request is asked again."""
         with self._lock:
             job.finished = self._clock()
+            self._running[job.analyst] -= 1
             if outcome.status != 200 and job.key is not None:
                 self._keys.pop((job.analyst, job.key), None)
         job.future.set_result(outcome)
@@ -140,12 +144,14 @@ class Jobs:
     def _clean(self) -> None:
         """Forget jobs that finished long ago, and the oldest of too many."""
         latest = self._clock() - _KEPT
-        finished = sorted(
-            (job for job in self._jobs.values() if job.finished is not None), key=lambda job: job.finished or 0.0
-        )
-        for place, job in enumerate(finished):
-            if (job.finished or 0.0) >= latest and len(finished) - place <= _MOST_KEPT:
+        old: list[Job] = []
+        for job in self._jobs.values():
+            if job.finished is None:
+                continue
+            if job.finished >= latest and len(self._jobs) - len(old) <= _MOST_KEPT:
                 break
+            old.append(job)
+        for job in old:
             del self._jobs[job.identity]
             if job.key is not None:
                 self._keys.pop((job.analyst, job.key), None)

@@ -84,7 +84,8 @@ class Questions(Asked):
         """The questions."""
         if (self.query is None) == (self.queries is None):
             raise InvalidInputError('give either "query" or "queries"')
-        return tuple(_query(document) for document in self.queries or [self.query])
+        asked: list[Any] = [self.query] if self.queries is None else list(self.queries)
+        return tuple(map(_query, asked))
 
 
 class RunningQuestion(OneQuestion):
