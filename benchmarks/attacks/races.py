@@ -59,7 +59,7 @@ def race(url: str, workers: int, releases: int, name: str = "race", delta: float
     return Finding(name, workers * releases, broken, f"{len(charges)} released, the rest refused for the budget")
 
 
-def _releases(account: dict[str, Any], asked: dict[str, float], releases: int, worker: int) -> list[int]:
+def _releases(account: dict[str, Any], asked: dict[str, Any], releases: int, worker: int) -> list[int]:
     """Release different questions until the budget is used up; return the entries of the answers."""
     answered = []
     with opened(sample(), bdp.Independent(), ["t"], **account) as session:
