@@ -143,6 +143,15 @@ def test_verification_finds_what_does_not_add_up(account: Account, details: dict
     assert problem in found
 
 
+@pytest.mark.parametrize("details", [{"request": 1}, {"request": {}}, {"posted": "1"}])
+def test_charges_that_cannot_be_read_stop_a_session(account: Account, details: dict[str, Any]) -> None:
+    charge(account, charges(0.5, **details))
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="the ledger is damaged"):
+            charge(account.in_name_of(Requester("ada")), charges(0.1))
+    assert not account._ledger.verify().ok
+
+
 def test_a_missing_charge_is_noticed(account: Account) -> None:
     ada = account.in_name_of(Requester("ada", total=1.0))
     for _ in range(20):

@@ -40,6 +40,7 @@ def test_a_stream_is_charged_once_to_who_started_it(serving: Serving) -> None:
     assert (session.posted("bob"), session.posted("ada")[1] <= 0.5) == ((0.0, 0.0), True)
 
 
+@pytest.mark.slow
 def test_two_servers_let_nobody_overspend(serving: Serving) -> None:
     servers = [serving(), serving()]
     for served in servers:

@@ -78,6 +78,7 @@ def test_a_table_that_changed_is_not_charged_again(folder: Path) -> None:
     assert charged(folder) == 2
 
 
+@pytest.mark.slow
 def test_two_servers_charge_a_request_once(serving: Serving) -> None:
     servers = [serving(), serving()]
     for served in servers:

@@ -131,6 +131,11 @@ def test_keys_of_a_provider_are_asked_for_again(openid: OpenIdConnect, monkeypat
     clock[0] += 301
     assert web.name_of(token("two")) == "ada"  # with the keys that were known
     assert asked == [3]
+    clock[0] += 3700
+    assert web.name_of(token("two")) is None  # which are too old by now
+    known.append(published("two"))
+    clock[0] += 11
+    assert web.name_of(token("two")) == "ada"
 
 
 def test_a_file_without_keys_is_refused(openid: OpenIdConnect) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import ipaddress
 import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -16,13 +19,18 @@ from typing import Any
 
 import httpx
 import pytest
-from served import CONFIGURATION, COUNT  # type: ignore[import-not-found]
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from served import CONFIGURATION, COUNT, opened  # type: ignore[import-not-found]
 
 from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.ledger import Ledger
 from bayesdp.server.configuration import Listening, read_configuration
 from bayesdp.server.running import _listening, serve
 from bayesdp.server.tokens import TokenFile
+from shared.postgresql import PostgreSQL
 
 MORE = "\n[server]\nport = 0\n[limits]\nread_seconds = 0.5\nbody = 2000\n"
 
@@ -30,9 +38,10 @@ MORE = "\n[server]\nport = 0\n[limits]\nread_seconds = 0.5\nbody = 2000\n"
 class Running:
     """A server in another process: its address, a client, and the process."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, token: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], address: str, token: str, verify: Any) -> None:
         self.process, self.address, self.token = process, address, token
-        self.client = httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+        headers = {"Authorization": f"Bearer {token}"}
+        self.client = httpx.Client(base_url=address, headers=headers, timeout=30, verify=verify)
 
     def release(self, epsilon: float, **headers: str) -> Any:
         """Return the answer to a release."""
@@ -52,8 +61,8 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Running]:
-    (folder / "config.toml").write_text(CONFIGURATION + MORE)
+def running(folder: Path, more: str = MORE, verify: Any = True) -> Iterator[Running]:
+    (folder / "config.toml").write_text(CONFIGURATION + more)
     token = TokenFile(read_configuration(folder / "config.toml").tokens).add("ada").token
     command = [sys.executable, "-m", "bayesdp", "serve", str(folder / "config.toml"), "--json"]
     process = subprocess.Popen(
@@ -62,7 +71,7 @@ def running(folder: Path) -> Iterator[Running]:
     try:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
-        server = Running(process, address, token)
+        server = Running(process, address, token, verify)
         with server.client:
             yield server
     finally:
@@ -116,6 +125,52 @@ def test_a_server_that_is_stopped_finishes_its_answers(folder: Path) -> None:
     with Ledger(folder / "budget.db", create=False) as ledger:
         charges, answers = (len(ledger.entries("steps", kind)) for kind in ("charge", "answer"))
     assert charges == answers
+
+
+@pytest.mark.slow
+def test_a_server_with_a_certificate_encrypts(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    pem, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    (folder / "key.pem").write_bytes(key.private_bytes(pem, plain, serialization.NoEncryption()))
+    more = MORE.replace("port = 0", 'port = 0\ntls_certificate = "cert.pem"\ntls_key = "key.pem"')
+    trusting = ssl.create_default_context(cafile=str(folder / "cert.pem"))
+    with running(folder, more, trusting) as server:
+        assert server.address.startswith("https://")
+        assert server.release(0.25).status_code == 200
+
+
+@pytest.mark.slow
+def test_a_server_outlives_its_ledger_s_server(folder: Path, own_server: PostgreSQL) -> None:
+    text = CONFIGURATION.replace("budget.db", own_server.url)
+    zero = {"query": {**COUNT, "equals": 0}, "epsilon": 0.25}
+    with opened(folder, text) as first, opened(folder, text) as second:
+        assert first.release(0.25, Idempotency_Key="a").status_code == 200
+        own_server.stop()
+        gone = [served.post("release", zero, Idempotency_Key="b") for served in (first, second)]
+        assert {(answer.status_code, answer.headers["retry-after"]) for answer in gone} == {(503, "5")}
+        assert first.client.get("/health/ready").status_code == 503
+        own_server.start()
+        assert first.client.get("/health/ready").status_code == 200
+        answers = [served.post("release", zero, Idempotency_Key="b") for served in (first, second)]
+        assert len({answer.json()["answers"][0]["value"] for answer in answers}) == 1
+    with Ledger(own_server.url) as ledger:
+        assert len(ledger.entries("steps", "charge")) == 2
+        assert ledger.verify().ok
 
 
 def test_a_port_in_use_is_refused_in_one_line() -> None:

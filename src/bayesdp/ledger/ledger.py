@@ -524,15 +524,18 @@ class Account:
 
     def _read_postings(self, store: AccountStore) -> Postings:
         """Return the sums over all charges of the account, after reading those that are new."""
-        known, anew = self._memory.postings, Postings()
+        known = self._memory.postings
         found = store.charges_since(self.dataset, known.last[0])
         if known.charges and (not found or (found[0].number, found[0].hash) != known.last):
-            known, found = anew, store.charges_since(self.dataset, 0)
-        for entry in found[1:] if known.charges else found:
-            known.add(entry, entry.content())
+            known, found = Postings(), store.charges_since(self.dataset, 0)
+        self._memory.postings = Postings()  # whatever fails from here on, everything is read again
+        try:
+            for entry in found[1:] if known.charges else found:
+                known.add(entry, entry.content())
+        except (AttributeError, LookupError, TypeError) as error:
+            raise LedgerError(f"the ledger is damaged: a charge cannot be read ({error}); verify it") from None
         account = store.account(self.dataset)
         if known.charges != (0 if account is None else account.charges):
-            self._memory.postings = anew
             raise LedgerError(
                 f"the ledger is damaged or was changed: the charges of {self.dataset!r} are not as many as its account "
                 "says. Nothing was charged; bayesdp budget verify says more"

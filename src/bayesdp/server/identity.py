@@ -23,6 +23,9 @@ _KEYS_FRESH = 300.0
 _KEYS_PAUSE = 10.0
 """Seconds between two questions for keys, so that unknown tokens do not make the server ask all the time."""
 
+_KEYS_KEPT = 3600.0
+"""Seconds for which keys are used while the provider cannot be reached."""
+
 _TIMEOUT = 5.0
 _LARGEST_KEYS = 1_000_000
 
@@ -80,7 +83,7 @@ class WebTokens:
         self.remote = openid.keys.startswith("https://")
         self._fetch = partial(_fetched if fetch is None else fetch, openid.keys)
         self._keys: tuple[_Key, ...] = () if self.remote else _keys_in(Path(openid.keys).read_bytes(), openid.keys)
-        self._asked = float("-inf")
+        self._asked = self._got = float("-inf")
         self._lock = threading.Lock()
 
     def name_of(self, token: str) -> str | None:
@@ -123,9 +126,10 @@ class WebTokens:
                 self._asked = time.monotonic()
                 try:
                     self._keys = _keys_in(self._fetch(), self._openid.keys)
+                    self._got = self._asked
                 except (OSError, InvalidInputError, ValueError):
-                    if age > _KEYS_FRESH + 2 * _KEYS_PAUSE:
-                        self._asked = time.monotonic() - _KEYS_FRESH + _KEYS_PAUSE  # ask again soon
+                    if self._asked - self._got > _KEYS_KEPT:
+                        self._keys = ()
             return self._keys
 
 
@@ -133,6 +137,8 @@ def _fetched(url: str) -> bytes:
     from urllib.request import urlopen
 
     with urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - https alone, as the configuration demands
+        if not answer.url.startswith("https://"):
+            raise InvalidInputError("the keys were redirected to an address that is not encrypted")
         content: bytes = answer.read(_LARGEST_KEYS)
     return content
 
