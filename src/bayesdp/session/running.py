@@ -110,8 +110,15 @@ class Noises:
 
     def scaled(self, coefficients: Mapping[tuple[Fraction, float], int]) -> tuple[SomeNoises, ...]:
         """Return the noises that a total is a sum of, given what shares of the loss count for how much in it."""
-        scales = {share: self.of(share).scale for share, _ in coefficients}
-        return tuple(sorted((scales[share], factor, number) for (share, factor), number in coefficients.items()))
+        for share, _ in coefficients:
+            if share not in self._scales:
+                self._scales[share] = self.of(share).scale
+        return tuple(sorted((self._scales[share], factor, number) for (share, factor), number in coefficients.items()))
+
+    @cached_property
+    def _scales(self) -> dict[Fraction, float]:
+        """The scale of the noise of a window by its share of the loss, each computed once."""
+        return {}
 
     def law(self, noises: Sequence[SomeNoises]) -> NoiseSum:
         """Return the law of the sum of noises, in whole numbers."""
