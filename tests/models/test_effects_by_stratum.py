@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def alternating(effects: list[list[float]], records: int, block: int = 40) -> Pa
 def test_derivatives_are_those_of_the_likelihood(apart: int) -> None:
     seen = alternating([[1.0, 0.2], [2.0, 0.2]], 400, block=3)
     rows = module._rows(seen, np.arange(2), 2, fold=False, kind=seen.kind)
-    rows = replace(rows, features=module.partial(module._by_kind, states=2, used=2, apart=apart, kinds=2))
+    rows = replace(rows, features=partial(module._by_kind, states=2, used=2, apart=apart, kinds=2))
     point = np.linspace(-0.5, 0.5, 4 + apart)
     _, gradient, information = module._likelihood(rows, 2, 1, point)
     for place, unit in enumerate(1e-5 * np.eye(len(point))):

@@ -76,8 +76,9 @@ class EffectsByStratum:
         strata a half-Cauchy one. Gibbs's sampler draws from the posterior, given a normal likelihood. Strata that were
         merged differ from their common estimate as much as the others do from one another.
         """
-        members = np.repeat(np.arange(len(self.strata)), list(map(len, self.strata)))
-        apart = np.array([len(self.strata[place]) > 1 for place in members])[:, None]
+        sizes = np.array([len(values) for values in self.strata])
+        members = np.repeat(np.arange(len(sizes)), sizes)
+        apart = (sizes[members] > 1)[:, None]
         strata, width = np.shape(self.effects)
         near, centre = strata * width, np.concatenate([np.ravel(self.effects), *map(np.ravel, self.common)])
         precision = np.linalg.inv(np.array(self.covariance) + _LEAST * np.eye(len(centre)))
@@ -91,7 +92,7 @@ class EffectsByStratum:
             root = np.linalg.cholesky(precision + own[:, :, None] * np.eye(len(centre)))
             right = pulled + own * np.pad(np.tile(means, strata), ((0, 0), (0, len(centre) - near)))
             half = np.linalg.solve(root, right[..., None]) + generator.standard_normal((_CHAINS, len(centre), 1))
-            effects = np.linalg.solve(np.swapaxes(root, 1, 2), half)[..., 0]
+            effects = np.asarray(np.linalg.solve(np.swapaxes(root, 1, 2), half)[..., 0], dtype=np.float64)
             by_stratum = effects[:, :near].reshape(_CHAINS, strata, width)
             means = by_stratum.mean(axis=1) + np.sqrt(variances / strata) * generator.standard_normal((_CHAINS, width))
             mixed = (1 / _SCALE**2 + 1 / variances) / generator.standard_exponential((_CHAINS, width))

@@ -232,7 +232,7 @@ def _merged_kinds(seen: CountedByKind, apart: int) -> tuple[Stratum, ...]:
     counts = np.zeros((len(seen.kinds), apart, states, states), dtype=np.int64)
     for back in range(1, apart + 1):
         before = seen.code // states ** (reach + back) % states
-        np.add.at(counts, (seen.kind[:, back], back - 1, before, own), seen.count)
+        np.add.at(counts[:, back - 1], (seen.kind[:, back], before, own), seen.count)
     kept = [Stratum((values,), tuple(table.ravel().tolist())) for values, table in zip(seen.kinds, counts, strict=True)]
     return merged(kept)
 
@@ -272,6 +272,10 @@ class _Rows:
     features: Callable[[Integers, Integers], Floats]
     kind: Integers
 
+    def plain(self, values: Integers) -> Floats:
+        """Return the features of values of one kind."""
+        return self.features(values, np.zeros((len(values), 0), dtype=np.int64))
+
     @property
     def centre(self) -> Integers:
         return self.values[:, self.values.shape[1] // 2]
@@ -297,7 +301,7 @@ def regression(seen: Counted, place: Integers, used: int, *, simulated: int = SI
     fields = parameters[: strata * width].reshape(strata, width)
     effects = parameters[strata * width :].reshape(used, width, width)
     shares: Floats = np.bincount(rows.stratum, weights=rows.count, minlength=strata).astype(np.float64)
-    sandwich = _variance_of_scores(fields, effects, shares, used, rows.features, simulated)
+    sandwich = _variance_of_scores(fields, effects, shares, used, rows.plain, simulated)
     inverse = np.linalg.inv(information)
     covariance = inverse @ sandwich @ inverse
     inner = slice(strata * width, None)
@@ -318,7 +322,7 @@ def third_order(seen: Counted, place: Integers, used: int) -> tuple[Floats, floa
     strata = int(place.max()) + 1
     parameters, _, information = _maximum(rows, strata, 1, used + 1)
     shares: Floats = np.bincount(rows.stratum, weights=rows.count, minlength=strata).astype(np.float64)
-    sandwich = _variance_of_scores(pairs.fields, pairs.effects, shares, reach, rows.features, SIMULATED)
+    sandwich = _variance_of_scores(pairs.fields, pairs.effects, shares, reach, rows.plain, SIMULATED)
     inverse = np.linalg.inv(information)
     return parameters[strata:], math.sqrt(float((inverse @ sandwich @ inverse)[-1, -1]))
 
