@@ -20,6 +20,7 @@ from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
+from bayesdp.models.learnt_odds import LearntOdds
 from bayesdp.models.learnt_series import LearntSeries
 from bayesdp.models.odds import checked_odds, log_odds_above, odds_above
 from bayesdp.models.pair_effects import PairEffects, credible_odds
@@ -39,7 +40,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class OddsSeries(Chain):
+class OddsSeries(LearntOdds[LearntSeries], Chain):
     """Records of a series have bounded odds ratios that depend on their distance, given all other records.
 
     The probabilities of values may change with the hour, the weather or the place in the series, and need not be known.
@@ -300,19 +301,6 @@ class OddsSeries(Chain):
     @property
     def estimated(self) -> bool:
         return self.fitted is not None
-
-    @property
-    def origin(self) -> str | None:
-        return None if self.learnt is None else self.learnt.origin
-
-    @property
-    def opened_as(self) -> OddsSeries:
-        """The series before the private fit: with the ceiling."""
-        return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
-
-    def with_learnt(self, learnt: LearntSeries) -> Self:
-        """Return the series with the odds ratios estimated from noisy sums."""
-        return replace(self, odds=learnt.odds, learnt=learnt)
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield series from the posterior of the effects."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesdp import Count, Network, calibrate
 from bayesdp.models.network import Ties
 from bayesdp.testing import SideInformationContract, additive_laws
-from bayesdp.theorems.odds import ising
+from bayesdp.theorems.odds.eliminated import connected
 from bayesdp.theorems.odds.elimination import OddsElimination
 from bayesdp.theorems.odds.ising import OddsIsing
 from bayesdp.theorems.odds.magnets import BEYOND_MAGNETS
@@ -69,7 +69,7 @@ class NarrowOnly(OddsIsing):
     """Every network along its fronts, and none by enumeration."""
 
     def _of_network(self, network: Network, taus: Floats) -> Floats:
-        parts = [narrow(ties) for ties in ising.connected(network.ties) if ties.visible.any()]
+        parts = [narrow(ties) for ties in connected(network.ties) if ties.visible.any()]
         return np.asarray(np.maximum.reduce([taus, *(part.largest(taus) for part in parts if part is not None)]))
 
 
