@@ -169,8 +169,8 @@ def test_effects_by_stratum_are_fitted_and_diagnosed() -> None:
     """The effects of the table are the same at all hours: fitted by half-days, they cost little more."""
     frame = FRAME.with_columns(half=pl.col("at").dt.hour() // 12)
     equal, differing = (
-        OddsSeries.fit(frame, **FITTED, within="half", reach=2, additive=True, diagnose=False, **given)
-        for given in ({}, {"effects_within": "half"})
+        OddsSeries.fit(frame, **FITTED, within="half", effects_within=by, reach=2, additive=True, diagnose=False)
+        for by in (None, "half")
     )
     assert differing.fitted is not None
     assert differing.fitted.by_stratum is not None
