@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -46,6 +46,8 @@ class Patterns:
     stratum:  for each different pattern, its stratum.
     code:     the states of its 2·reach + 1 records, the first one first, as digits of a number.
     count:    how often it occurred.
+    kinds:    the values of the public columns by which effects differ; one empty tuple without such columns.
+    kind:     for each pattern, the kind of its middle record and of the ones before it, as (pattern, back).
     records:  how many records have a state. Those without a complete neighbourhood are in no pattern.
     longest, gaps, condition: as in `Transitions`.
     """
@@ -60,6 +62,8 @@ class Patterns:
     longest: int
     gaps: bool
     condition: bool = False
+    kinds: tuple[tuple[Scalar, ...], ...] = ((),)
+    kind: Integers = field(default_factory=lambda: np.zeros((0, 1), dtype=np.int64))
 
     @property
     def left_out(self) -> int:
@@ -75,11 +79,14 @@ def patterns(
     *,
     reach: int,
     within: Sequence[str] = (),
+    effects_within: Sequence[str] = (),
+    earlier: int = 0,
 ) -> Patterns:
     """Count every record of a table with the `reach` records on either side of it, inside its engine.
 
-    within: public columns, or hour, weekday and month of an order of times: the strata, by their values at the record
-            in the middle.
+    within:         public columns, or hour, weekday and month of an order of times: the strata, by their values at the
+                    record in the middle.
+    effects_within: some of them, whose values at that record and the `earlier` ones before it are its kinds.
 
     A record without a state is a gap, and so is the time before a record more than `layout.step` after the last one. No
     pattern crosses a gap. Raises FrameError for what `transitions` refuses.
@@ -100,7 +107,8 @@ def patterns(
                 f"{len(states)} states with {reach} records on either side make more than {MOST_PATTERNS} patterns; "
                 "take a shorter reach, or fewer states"
             )
-        counts = _counts(chains, states, reach, within, public)
+        named = [(name, back) for back in range(earlier + 1 if effects_within else 0) for name in effects_within]
+        counts = _counts(chains, states, reach, [(name, 0) for name in within] + named, public)
     relations: Counter[Any] = Counter()
     found: Counter[tuple[Any, ...]] = Counter()
     for (*values, code, relation), count in counts.items():
@@ -108,21 +116,40 @@ def patterns(
         if code is not None and code >= 0:
             found[(*values, code)] += count
     chains.check(relations, layout, sizes)
-    unplaced = sum(count for (*values, _), count in found.items() if None in values)
+    unplaced = sum(count for key, count in found.items() if None in key[:-1])
     if unplaced:
         raise RecordsError(
             f"{having(unplaced, 'record', table.name)} no value of {listed(map(repr, within), 'or')}, and so no "
             "stratum; fill in these columns"
         )
-    strata = sorted({key[:-1] for key in found}, key=stratum_order) or [()]
+    strata = sorted({key[: len(within)] for key in found}, key=stratum_order) or [()]
     if len(strata) > MOST_STRATA:
         raise RecordsError(f"{listed(map(repr, within))} make more than {MOST_STRATA} strata; name fewer columns")
     place = {values: index for index, values in enumerate(strata)}
-    rows_of = sorted((place[key[:-1]], key[-1], count) for key, count in found.items())
-    stratum, code, times = np.array(rows_of, dtype=np.int64).reshape(-1, 3).T
+    size = max(len(effects_within), 1)
+    of_kinds = {key: [key[begin : begin + size] for begin in range(len(within), len(key) - 1, size)] for key in found}
+    kinds = sorted({values for several in of_kinds.values() for values in several}, key=stratum_order) or [()]
+    number = {values: index for index, values in enumerate(kinds)}
+    rows_of = sorted(
+        (place[key[: len(within)]], key[-1], count, *map(number.__getitem__, of_kinds[key] or [()]))
+        for key, count in found.items()
+    )
+    table_of = np.array(rows_of, dtype=np.int64).reshape(-1, 3 + max(len(named) // size, 1))
+    stratum, code, times = table_of[:, :3].T
     gaps = layout.step is None or sizes.lacking > 0 or relations[FOLLOWS] < rows - sizes.chains
     return Patterns(
-        states, reach, tuple(strata), stratum, code, times, rows - sizes.lacking, sizes.longest, gaps, chains.truth
+        states,
+        reach,
+        tuple(strata),
+        stratum,
+        code,
+        times,
+        rows - sizes.lacking,
+        sizes.longest,
+        gaps,
+        chains.truth,
+        tuple(kinds),
+        table_of[:, 3:],
     )
 
 
@@ -136,9 +163,11 @@ def _seen(chains: Sequences) -> set[Scalar]:
 
 
 def _counts(
-    chains: Sequences, states: Sequence[Scalar], reach: int, within: Sequence[str], public: Sequence[str]
+    chains: Sequences, states: Sequence[Scalar], reach: int, named: Sequence[tuple[str, int]], public: Sequence[str]
 ) -> Counter[tuple[Any, ...]]:
-    """Count records by the stratum in the middle, the pattern that ends with them, and their relation to the last.
+    """Count records by public values, the pattern that ends with them, and their relation to the last record.
+
+    named: public columns or clocks, each with how far before the middle of the pattern its value counts.
 
     The code of a pattern is missing or −1 where some of its records do not follow one another.
     """
@@ -147,13 +176,13 @@ def _counts(
     digits = [chains.before("v", back) * size**back for back in range(1, steps + 1)]
     keys = {"c": reduce(add, digits, nw.col("v"))}
     clocks: dict[str, nw.Expr] = {}
-    for i, name in enumerate(within):
+    for i, (name, back) in enumerate(named):
         if name in public:
-            keys[f"k{i}"] = chains.before(f"w{public.index(name)}", reach)
+            keys[f"k{i}"] = chains.before(f"w{public.index(name)}", reach + back)
         else:
-            keys |= {f"m{j}": chains.before(order, reach) for j, order in enumerate(chains.orders)}
-            clocks[f"k{i}"] = shown_by_order(chains, name, "m")
-    names = [*(f"k{i}" for i in range(len(within))), "c", "r"]
+            keys |= {f"m{back}_{j}": chains.before(order, reach + back) for j, order in enumerate(chains.orders)}
+            clocks[f"k{i}"] = shown_by_order(chains, name, f"m{back}_")
+    names = [*(f"k{i}" for i in range(len(named))), "c", "r"]
 
     def grouped(frame: Any) -> Any:
         frame = chains.related(frame.with_columns(v=index), keys)
