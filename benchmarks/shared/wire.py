@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 
 __all__ = ["Said", "Sent", "Wire", "bearer"]
 
+CLOSED = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+"""How a connection ends that the server closes while it is idle."""
+
 CHANGING = frozenset({"date", "x-request-id"})
 """Headers that differ from answer to answer."""
 
@@ -64,7 +67,7 @@ def bearer(token: str) -> tuple[bytes, bytes]:
 
 
 class Wire:
-    """A connection to a server; it is opened again when the server has closed it.
+    """A connection to a server; it is opened again when the server has closed it, also while a request was on its way.
 
     Raises OSError and http.client.HTTPException as the connection does.
     """
@@ -88,8 +91,14 @@ class Wire:
 
     def ask(self, sent: Sent) -> Said:
         """Send a request and return the answer."""
+        idle = self._socket is not None
         try:
             return self._ask(sent)
+        except CLOSED:
+            self.close()
+            if not idle:
+                raise
+            return self.ask(sent)
         except BaseException:
             self.close()
             raise
