@@ -22,7 +22,7 @@ from bayesdp.server.configuration import read_configuration
 from bayesdp.server.observation import Journal
 from bayesdp.server.running import open_service
 from bayesdp.server.tokens import TokenFile
-from shared.serving import toml
+from shared.serving import A_LOT, toml
 from shared.wire import Said, Sent, Wire, bearer
 
 __all__ = ["NOISY", "over_http", "without_noise"]
@@ -67,7 +67,7 @@ def _configuration(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path)
     dataset = {"data": data, "model": "model.json", "epsilon": 5.0, "public": ["t", "g"]}
     document = {
         "ledger": "ledger.db",
-        "limits": {"requests_per_minute": 1000},
+        "limits": A_LOT,
         "datasets": {"d": dataset | {name: value for name, value in given.items() if value is not None}},
         "analysts": {"ada": {"datasets": ["d"], "epsilon_total": 4.0}},
     }

@@ -141,7 +141,7 @@ def _unanswered(server: Serving) -> int:
 
 def _insisted(server: Serving, sent: Sent, broken: list[str]) -> dict[str, Any]:
     """Send a request again and again, until it is answered; return the answer."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         try:
             with Wire(server.url) as wire:

@@ -20,6 +20,9 @@ from shared.wire import Said, Sent, Wire, bearer
 
 __all__ = ["denied", "fuzzed", "held_up", "unseemly"]
 
+_LONGEST = 120.0
+"""Slow requests are held open for so many seconds at most."""
+
 CLOSED = ("ConnectionResetError", "BrokenPipeError")
 """How a connection ends that the server closes while a body is still being sent."""
 
@@ -136,7 +139,7 @@ def held_up(folder: Path, connections: int, read_seconds: float = 10.0) -> Findi
             each.sendall(begins[number % 2])
         begun, answered = time.monotonic(), 0
         with Wire(server.url) as wire:
-            while slow and time.monotonic() < begun + 6 * read_seconds:
+            while slow and time.monotonic() < begun + _LONGEST:
                 answered += wire.ask(release("race", question(answered), token)).status == 200
                 slow = [each for each in slow if _dripped(each)]
                 time.sleep(0.2)

@@ -19,14 +19,14 @@ from typing import IO, Any, Self
 
 from bayesdp.server.tokens import TokenFile
 
-__all__ = ["Serving", "free_port", "toml"]
+__all__ = ["A_LOT", "Serving", "free_port", "toml"]
 
-A_LOT = {"requests_per_minute": 10**6, "jobs": 1000}
-"""Limits that load alone does not reach."""
+A_LOT = {"requests_per_minute": 10**6, "jobs": 1000, "wait": 300, "read_seconds": 60}
+"""Limits that load alone does not reach, nor a machine that is busy with something else."""
 
 _CHANCE = random.SystemRandom()
-_SECONDS_TO_START = 60
-_SECONDS_TO_STOP = 30
+_SECONDS_TO_START = 180
+_SECONDS_TO_STOP = 120
 
 
 def free_port() -> int:

@@ -70,7 +70,7 @@ def test_every_wrong_token_gets_one_answer(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_slow_and_large_requests_hold_nobody_up(tmp_path: Path) -> None:
-    clean(server_requests.held_up(tmp_path / "slow", connections=10, read_seconds=1.0))
+    clean(server_requests.held_up(tmp_path / "slow", connections=10, read_seconds=3.0))
 
 
 @pytest.mark.slow
