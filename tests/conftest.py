@@ -13,10 +13,13 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.conjecture.providers import Constants
 
 from bayesdp.mechanisms.base import IntegerNoise
 from shared.postgresql import PostgreSQL
@@ -38,6 +41,9 @@ settings.register_profile(
     "explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False, phases=set(Phase)
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+if settings().derandomize:  # else examples hold constants of the modules that happen to be loaded, in whatever order
+    mock.patch.object(providers, "_get_local_constants", lambda: Constants(), create=True).start()
 
 
 @pytest.fixture(autouse=True)
