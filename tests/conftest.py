@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
-from hypothesis.internal.conjecture.providers import Constants
+from hypothesis.internal.constants_ast import Constants
 
 from bayesdp.mechanisms.base import IntegerNoise
 from shared.postgresql import PostgreSQL
