@@ -43,7 +43,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 if settings().derandomize:  # else examples hold constants of the modules that happen to be loaded, in whatever order
-    mock.patch.object(providers, "_get_local_constants", lambda: Constants(), create=True).start()
+    mock.patch.object(providers, "_get_local_constants", return_value=Constants(), create=True).start()
 
 
 @pytest.fixture(autouse=True)
