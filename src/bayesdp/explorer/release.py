@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.explorer.choices import Choices, Target, positive
 from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.priced_assumptions import PricedAssumptions
-from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict, today
 from bayesdp.session.session import Session
 
 if TYPE_CHECKING:
@@ -162,9 +161,8 @@ def _diagnosed(chosen: PricedAssumption, table_name: str, rows: int | None) -> M
         return model
     about = "Does the table follow this assumption? Tested as bayesdp advise tests it."
     finding = Finding(chosen.name, about, "", Verdict(verdict), chosen.shown, "")
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     known = rows or 0
     diagnosis = Diagnosis(
-        model.assumption, (finding,), known, f"{known:,} rows", date=today, table_name=table_name, rows=known
+        model.assumption, (finding,), known, f"{known:,} rows", date=today(), table_name=table_name, rows=known
     )
     return model.with_diagnosis(diagnosis)
