@@ -37,6 +37,7 @@ __all__ = [
     "hopeless",
     "independent_assumption",
     "recommended",
+    "untested",
     "with_price",
     "with_sensitivities",
 ]
@@ -46,6 +47,9 @@ HARMLESS = 0.1
 
 NEARLY_FREE = 1.5
 """Whole groups are recommended if their error is less than this many times that of the cheapest assumption."""
+
+_NO_GAIN = 0.02
+"""The most, as a share of τ, that a chain's estimate may gain over group privacy for its posterior not to be drawn."""
 
 _SHOWN = 3
 """The most leakages under weaker assumptions that are printed."""
@@ -315,6 +319,8 @@ def _calibrated(
     if assumption.model is None:
         return assumption
     try:
+        if (plain := _forgetting_nothing(assumption.model, query, epsilon, beta)) is not None:
+            return replace(assumption, calibration=plain)
         if credibility is not None and _soon_drawn(assumption.model):
             try:
                 credible = calibrate(assumption.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
@@ -324,6 +330,20 @@ def _calibrated(
         return replace(assumption, calibration=calibrate(assumption.model, query, epsilon=epsilon, beta=beta))
     except (CalibrationError, NoTheoremAppliesError, ModelError) as error:
         return replace(assumption, reason=f"no noise is known to be enough: {error}")
+
+
+def _forgetting_nothing(model: Model, query: Query, epsilon: float, beta: float) -> Calibration | None:
+    """Return the noise by group privacy of a whole chain, if one evaluation shows that no theorem needs much less.
+
+    To calibrate a chain that hardly forgets takes long. Its whole posterior keeps a promise by group privacy.
+    """
+    if not isinstance(model, MarkovChain) or model.length is None or model.gaps:
+        return None
+    if model.length * (1 - model.persistence) > 1:
+        return None
+    plain = calibrate(model, query, epsilon=epsilon, beta=beta, theorem="general")
+    leaked = Composition(model).proven((Release(query, plain.tau * (1 + _NO_GAIN)),))
+    return plain if leaked > epsilon else None
 
 
 def hopeless(assumption: PricedAssumption, query: Query, epsilon: float, beta: float, size: float) -> str:
@@ -408,13 +428,32 @@ def _that_count(later: Sequence[PricedAssumption]) -> set[str]:
 
 
 def recommended(assumptions: Sequence[PricedAssumption]) -> PricedAssumption | None:
-    """Return the cheapest assumption that may be kept.
+    """Return the cheapest assumption that may be kept; one that was tested and holds goes before one that was not.
 
     If there is none, the weakest; None if no noise is enough for any. Assumptions that read fewer records answer
     another question.
     """
     possible = [assumption for assumption in assumptions if assumption.alpha is not None and not assumption.reads_less]
     kept = [assumption for assumption in possible if assumption.kept]
-    if kept:
-        return min(kept, key=lambda assumption: assumption.alpha or 0.0)
-    return possible[-1] if possible else None
+    if not kept:
+        return possible[-1] if possible else None
+    cheapest = min(kept, key=_price)
+    fine = [assumption for assumption in kept if assumption.verdict == Verdict.FINE]
+    return min(fine, key=_price) if fine and cheapest.verdict == Verdict.NOT_TESTED else cheapest
+
+
+def untested(chosen: PricedAssumption, assumptions: Sequence[PricedAssumption]) -> PricedAssumption | None:
+    """Return the cheapest assumption that costs less than the recommended one and was not tested; None without one."""
+    cheaper = [
+        assumption
+        for assumption in assumptions
+        if assumption.verdict == Verdict.NOT_TESTED
+        and assumption.alpha is not None
+        and not assumption.reads_less
+        and assumption.alpha < _price(chosen)
+    ]
+    return min(cheaper, key=_price, default=None)
+
+
+def _price(assumption: PricedAssumption) -> float:
+    return assumption.alpha or 0.0
