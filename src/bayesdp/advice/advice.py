@@ -78,8 +78,8 @@ class Advice(Displayed, Document):
             return "No noise is enough for any of these assumptions at this ε; use a larger ε, or name entities."
         if getattr(chosen.model, "protects_several", False):
             return (
-                f"{_capital(chosen.name)}: for less than {NEARLY_FREE:g} times the error of the cheapest assumption it "
-                "needs no fit, assumes nothing about what happens inside, and protects the whole."
+                f"{_capital(chosen.name)}: for less than {NEARLY_FREE:g} times the error of what would be recommended "
+                "otherwise, it needs no fit, assumes nothing about what happens inside, and protects the whole."
             )
         if chosen.suspect and chosen.harmless:
             found = "contradicts it" if chosen.denied else "leaves doubts"

@@ -116,6 +116,7 @@ def advise(
     order, entities = column_names("order_by", order_by), column_names("entity", entity)
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
+    table.check_names((*order, *entities, *groups, *column_names("role", role)))
     place = _TableOptions(table, order, entities, step, missing, record, order_by_text)
     with progress_bar(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None and groups:

@@ -17,13 +17,13 @@ from bayesdp.advice.sensitivity_to_assumption import (
     weaker_than,
 )
 from bayesdp.calibration.approximate import ApproximateCalibration
-from bayesdp.calibration.calibrate import Calibration, calibrate
+from bayesdp.calibration.calibrate import Calibration, calibrate, credible_tau
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import ArbitraryGroups, Independent, MarkovChain, Model
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
-from bayesdp.theorems.leakage import Composition
+from bayesdp.theorems.leakage import Composition, report
 from bayesdp.theorems.spend import Release, Spend
 
 __all__ = [
@@ -88,6 +88,7 @@ class PricedAssumption:
     consequences: the leakage of that noise if weaker assumptions are true instead.
     claims:       what it claims; it inherits the verdicts on everything that follows from that (`advice/claims.py`).
     relative_error: the error as a share of what is asked; None without an error.
+    credible:     whether the error allows for uncertain estimates; a session then needs the credibility.
     """
 
     name: str
@@ -102,6 +103,7 @@ class PricedAssumption:
     claims: frozenset[Claim] = frozenset()
     relative_error: float | None = None
     error: float | None = None
+    credible: bool = False
 
     @property
     def denied(self) -> bool:
@@ -134,11 +136,6 @@ class PricedAssumption:
 
         chosen = sorted(self.consequences, key=weight, reverse=True)[:_SHOWN]
         return tuple(line for line in self.consequences if line in chosen)
-
-    @property
-    def credible(self) -> bool:
-        """Whether its error allows for uncertain estimates; a session then needs the credibility."""
-        return self.calibration is not None and self.calibration.uncertainty is not None
 
     @property
     def harm(self) -> float | None:
@@ -320,16 +317,18 @@ def _calibrated(
         return assumption
     try:
         if (plain := _forgetting_nothing(assumption.model, query, epsilon, beta)) is not None:
-            return replace(assumption, calibration=plain)
-        if credibility is not None and _soon_drawn(assumption.model):
-            try:
-                credible = calibrate(assumption.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
-                return replace(assumption, calibration=credible)
-            except (CalibrationError, ModelError, InvalidInputError):
-                pass  # nothing is proven for part of the posterior: use the estimate
-        return replace(assumption, calibration=calibrate(assumption.model, query, epsilon=epsilon, beta=beta))
+            return replace(assumption, calibration=plain, credible=False)
+        plain = calibrate(assumption.model, query, epsilon=epsilon, beta=beta)
     except (CalibrationError, NoTheoremAppliesError, ModelError) as error:
         return replace(assumption, reason=f"no noise is known to be enough: {error}")
+    if credibility is None or not _soon_drawn(assumption.model):
+        return replace(assumption, calibration=plain, credible=False)
+    try:
+        tau = credible_tau(plain.leakage, (query,), plain.tau, epsilon, (), credibility)
+    except (CalibrationError, ModelError, InvalidInputError):
+        return replace(assumption, calibration=plain, credible=False)  # nothing is proven for part of the posterior
+    leaked = report(assumption.model, (Release(query, tau),))
+    return replace(assumption, calibration=replace(plain, tau=tau, leakage=leaked), credible=True)
 
 
 def _forgetting_nothing(model: Model, query: Query, epsilon: float, beta: float) -> Calibration | None:

@@ -171,7 +171,7 @@ def _near_enough(known: Mapping[float, float], target: float, tolerance: float) 
     if below is None or not known[below] > 0:
         return None
     missing = math.log(target / known[below])
-    return below if missing == 0 or missing <= tolerance * (_power(known, target) or 0.0) else None
+    return below if missing <= tolerance * (_power(known, target) or 0.0) else None
 
 
 def _power(known: Mapping[float, float], target: float) -> float | None:
