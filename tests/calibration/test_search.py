@@ -80,6 +80,12 @@ def test_a_rough_search_keeps_its_target_on_any_curve(name: str, start: float) -
     assert CURVES[name](tau * 1.02) > 2.5 or tau >= LARGEST_TAU
 
 
+def test_a_target_out_of_reach_takes_few_evaluations() -> None:
+    function = Evaluated(CURVES["offset"])
+    assert searched(function, [1.0], [2.0**-60, 2.0**-5], 8e-3, False) == [None]
+    assert function.batches <= 4
+
+
 @pytest.mark.parametrize("slope", [1e20, 1e150, 1e280])
 @pytest.mark.parametrize("off", [1e-13, 1e-3, 1.0])
 def test_a_start_just_above_a_tiny_answer_does_not_hide_it(slope: float, off: float) -> None:

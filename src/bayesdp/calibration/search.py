@@ -171,7 +171,7 @@ def _near_enough(known: Mapping[float, float], target: float, tolerance: float) 
     if below is None or not known[below] > 0:
         return None
     missing = math.log(target / known[below])
-    return below if missing <= tolerance * (_power(known, target) or 0.0) else None
+    return below if missing <= tolerance * min(_power(known, target) or 0.0, 1.0) else None
 
 
 def _power(known: Mapping[float, float], target: float) -> float | None:
@@ -189,6 +189,8 @@ def _by_power(known: Mapping[float, float], target: float, tolerance: float) -> 
     if not usable:
         return []
     nearest = min(usable, key=lambda tau: abs(math.log(known[tau] / target)))
+    if nearest < _SHARES[5] * target < known[nearest] * _SHARES[5]:
+        return []  # even next to nothing leaks more than the target
     power = _power(known, target) or _POWERS[known[nearest] > target]
     power = min(max(power, _LEAST_POWER), _LARGEST_POWER)
     reached = nearest * math.pow(target / known[nearest], 1 / power) * (1 - _SHORT * tolerance)
