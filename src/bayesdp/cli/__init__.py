@@ -53,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except typer.TyperException as error:
         usage = _usage(error, command, given[len(words) :])
-        return _refused(f"{usage} ({' '.join(['bayesdp', *words])} --help shows how)")
+        return _refused(f"{usage.removesuffix('.')}; see {' '.join(['bayesdp', *words])} --help")
     except BayesDPError as error:
         status = NO_BUDGET if isinstance(error, BudgetError) else WRONG_INPUT
         return _refused(worded(error.message, options_of(command)), status)
@@ -84,7 +84,7 @@ def _usage(error: Any, command: Any, rest: Sequence[str]) -> str:
         option = rest[0] if known and rest else ""
     meant = nearest(option, known)
     message = error.message if error.message and known else error.format_message()
-    return f"{message.removesuffix('.')}; did you mean {meant}?" if meant else message
+    return f"{message.removesuffix('.')} (did you mean {meant}?)" if meant else message
 
 
 def _without_output(status: int) -> int:
