@@ -64,12 +64,12 @@ def _correlated(choices: Choices) -> str:
         apart = (
             f"; records with another {listed(choices.entities, 'or')} do not"
             if choices.entities
-            else "; all records are one chain, since no column tells independent chains apart"
+            else "; all records are one chain, since no column identifies independent chains"
         )
         return f"{together}{apart}."
     if choices.group:
         return f"Records with the same {choices.group} may depend on each other; records of others do not."
-    return "No column orders or groups the records yet, so nothing says which of them may depend on each other."
+    return "No column orders or groups the records yet, so it is not known which of them may depend on each other."
 
 
 def _promise(choices: Choices) -> str:

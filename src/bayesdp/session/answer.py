@@ -456,7 +456,7 @@ class Answer(_Entries, Displayed, Document):
             if self.delta is None
             else f"{protected} {self.protects}. {self.kept}.",
             f"{self.proven}. Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}"
-            "The statement says more.",
+            "The statement has the details.",
             *([] if self.fitted is None else [self.fitted]),
         ]
         sentences += [self.sensitivity_to_assumption] if self.consequences else []
@@ -550,7 +550,9 @@ class Answer(_Entries, Displayed, Document):
         derived = {name: value for name, value in answer.to_dict().items() if name not in {*_ENTRIES, "warnings"}}
         wrong = sorted(name for name, value in derived.items() if not answer._agrees(read.get(name, value), value))
         if wrong:
-            raise InvalidInputError(f"the answer's {', '.join(wrong)} cannot be right: the rest of it says otherwise")
+            raise InvalidInputError(
+                f"the answer's {', '.join(wrong)} contradict the rest of it"
+            )
         return answer
 
     def _agrees(self, stated: Any, derived: Any) -> bool:

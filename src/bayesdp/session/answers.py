@@ -168,7 +168,7 @@ class Answers(Displayed, Document):
             f"It protects {first.protects}: {shown_odds(self.epsilon_total)}."
             if first.delta is None
             else f"It protects {first.protects}; all ε are at δ = {shown_above(first.delta)}. {first.kept}.",
-            f"{first.proven}. Model: {first.verdict}. The statement says more.",
+            f"{first.proven}. Model: {first.verdict}. The statement has the details.",
             *([] if first.fitted is None else [first.fitted]),
         ]
         return tuple(sentences)
