@@ -551,7 +551,7 @@ class Answer(_Entries, Displayed, Document):
         wrong = sorted(name for name, value in derived.items() if not answer._agrees(read.get(name, value), value))
         if wrong:
             raise InvalidInputError(
-                f"the answer's {', '.join(wrong)} contradict the rest of it"
+                f"the answer contradicts itself in {', '.join(wrong)}"
             )
         return answer
 
