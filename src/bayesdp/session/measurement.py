@@ -144,6 +144,15 @@ class Measurement:
             figures = f"{min(after - before for before, after in pairwise(self.query.offered)):g}"
         return f"{figures} in {shown_below(100 * self.level)} % of cases"
 
+    @property
+    def spans(self) -> str | None:
+        """The interval of each selected number in words; None for an answer with noise."""
+        if self.ends is None:
+            return None
+        texts = [f"{low:.15g} to {high:.15g}" for low, high in self._selected(self.beta)]
+        named = [f"{name}: {text}" for name, text in zip(self.query.cell_names, texts, strict=True)]
+        return f"interval of each: {', '.join(named)}" if isinstance(self.value, tuple) else f"interval: {texts[0]}"
+
     def shown(self, value: Value) -> str:
         """Return a value as text; the cells of a histogram with their names."""
         texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in _cells(value)]
