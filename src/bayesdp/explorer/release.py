@@ -63,6 +63,7 @@ class ReleaseOrder:
     by: str
     accept: str | None = None
     credibility: float | None = None
+    public: tuple[str, ...] = ()
 
     @property
     def promised(self) -> dict[str, Any]:
@@ -78,6 +79,7 @@ class ReleaseOrder:
             "missing": None if self.missing == "error" else self.missing,
             "accept": self.accept,
             "credibility": self.credibility,
+            "public": list(self.public) or None,
         }
         given = {name: value for name, value in optional.items() if value is not None}
         return {"dataset": self.dataset, "epsilon": self.budget, "ledger": self.ledger, "by": self.by, **given}
@@ -133,6 +135,7 @@ def order_of(
         _line("your name", signed.name),
         validation.line("the reason", signed.reason.strip()) if denied else None,
         priced_assumptions.advice.next_steps.credibility if credible else None,
+        (choices.public,) if choices.public else (),
     )
 
 
