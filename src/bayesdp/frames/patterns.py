@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -22,6 +22,7 @@ from bayesdp.frames.transitions import (
     FOLLOWS,
     MOST_STRATA,
     Sequences,
+    Window,
     counted_chains,
     ordered_states,
     shown_by_order,
@@ -100,15 +101,16 @@ def patterns(
                 f"{len(states)} states with {reach} records on either side make more than {MOST_PATTERNS} patterns; "
                 "take a shorter reach, or fewer states"
             )
-        counts = _counts(chains, states, reach, within, public)
+        counts = _counts(chains, states, reach, within, public, sizes.chains)
     relations: Counter[Any] = Counter()
     found: Counter[tuple[Any, ...]] = Counter()
-    for (*values, code, relation), count in counts.items():
+    for key, count in counts.items():
+        code, relation = key[-2:]
         relations[relation] += count
         if code is not None and code >= 0:
-            found[(*values, code)] += count
+            found[key[:-1]] += count
     chains.check(relations, layout, sizes)
-    unplaced = sum(count for (*values, _), count in found.items() if None in values)
+    unplaced = sum(count for key, count in found.items() if None in key)
     if unplaced:
         raise RecordsError(
             f"{having(unplaced, 'record', table.name)} no value of {listed(map(repr, within), 'or')}, and so no "
@@ -118,8 +120,10 @@ def patterns(
     if len(strata) > MOST_STRATA:
         raise RecordsError(f"{listed(map(repr, within))} make more than {MOST_STRATA} strata; name fewer columns")
     place = {values: index for index, values in enumerate(strata)}
-    rows_of = sorted((place[key[:-1]], key[-1], count) for key, count in found.items())
-    stratum, code, times = np.array(rows_of, dtype=np.int64).reshape(-1, 3).T
+    columns = [place[key[:-1]] for key in found], [key[-1] for key in found], list(found.values())
+    stratum, code, times = (np.array(column, dtype=np.int64) for column in columns)
+    order = np.lexsort((code, stratum))
+    stratum, code, times = stratum[order], code[order], times[order]
     gaps = layout.step is None or sizes.lacking > 0 or relations[FOLLOWS] < rows - sizes.chains
     return Patterns(
         states, reach, tuple(strata), stratum, code, times, rows - sizes.lacking, sizes.longest, gaps, chains.truth
@@ -136,27 +140,34 @@ def _seen(chains: Sequences) -> set[Scalar]:
 
 
 def _counts(
-    chains: Sequences, states: Sequence[Scalar], reach: int, within: Sequence[str], public: Sequence[str]
+    chains: Sequences, states: Sequence[Scalar], reach: int, within: Sequence[str], public: Sequence[str], begun: int
 ) -> Counter[tuple[Any, ...]]:
     """Count records by the stratum in the middle, the pattern that ends with them, and their relation to the last.
 
-    The code of a pattern is missing or −1 where some of its records do not follow one another.
+    The code of a pattern is missing or −1 where some of its records do not follow one another. begun: `Sizes.chains`.
     """
     size, steps = len(states), 2 * reach
-    index = _index(chains, states)
-    digits = [chains.before("v", back) * size**back for back in range(1, steps + 1)]
-    keys = {"c": reduce(add, digits, nw.col("v"))}
+    chains = replace(chains, along=chains.along.mapped(partial(_with_index, _index(chains, states))))
+    windows: dict[str, Window] = {}
     clocks: dict[str, nw.Expr] = {}
     for i, name in enumerate(within):
         if name in public:
-            keys[f"k{i}"] = chains.before(f"w{public.index(name)}", reach)
+            windows[f"k{i}"] = _earlier(f"w{public.index(name)}", reach)
         else:
-            keys |= {f"m{j}": chains.before(order, reach) for j, order in enumerate(chains.orders)}
+            windows |= {f"m{j}": _earlier(order, reach) for j, order in enumerate(chains.orders)}
             clocks[f"k{i}"] = shown_by_order(chains, name, "m")
-    names = [*(f"k{i}" for i in range(len(within))), "c", "r"]
+    names = [*(f"k{i}" for i in range(len(within))), "c"]
+    if chains.placed_by_order:
+        coded = {**windows, "c": partial(_code, size, steps)}
+        counts = chains.count_moved(coded, begun, marked=-1, after=clocks, by=names)
+        if counts is not None:
+            return counts
+    keys = {name: chains.ordered(window(nw)) for name, window in windows.items()}
+    digits = [chains.before("v", back) * size**back for back in range(1, steps + 1)]
+    keys["c"] = reduce(add, digits, nw.col("v"))
 
     def grouped(frame: Any) -> Any:
-        frame = chains.related(frame.with_columns(v=index), keys)
+        frame = chains.related(frame, keys)
         if chains.step is not None:
             broken = nw.when(nw.col("r") == FOLLOWS).then(nw.lit(0)).otherwise(nw.lit(1))
             frame = frame.with_columns(g=broken)
@@ -165,15 +176,29 @@ def _counts(
             unbroken = nw.when(nw.col("g") == nw.col("h")).then(nw.col("c"))
             frame = frame.with_columns(c=unbroken.otherwise(nw.lit(-1)))
         frame = chains.own(frame.with_columns(**clocks) if clocks else frame)
-        return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
+        return frame.group_by(*names, "r").agg(nw.len().alias("count")).head(_MOST_ROWS)
 
-    counts: Counter[tuple[Any, ...]] = Counter()
+    found: Counter[tuple[Any, ...]] = Counter()
     for part in chains.along.parts(grouped):
         if len(part) >= _MOST_ROWS:
             raise FrameError("there are far too many patterns; take a shorter reach, or fewer strata")
         for *key, count in part:
-            counts[tuple(map(plain, key))] += whole(count)
-    return counts
+            found[tuple(map(plain, key))] += whole(count)
+    return found
+
+
+def _with_index(index: nw.Expr, frame: Any) -> Any:
+    return frame.with_columns(v=index)
+
+
+def _earlier(column: str, steps: int) -> Window:
+    return lambda these: these.col(column).shift(steps)
+
+
+def _code(size: int, steps: int, these: Any) -> Any:
+    """Return the states of a record and of those before it as digits of a number."""
+    earlier = (these.col("v").shift(back) * size**back for back in range(1, steps + 1))
+    return reduce(add, earlier, these.col("v"))
 
 
 def _index(chains: Sequences, states: Sequence[Scalar]) -> nw.Expr:
