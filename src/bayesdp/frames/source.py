@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from importlib import import_module
@@ -51,6 +51,8 @@ Kind = Literal["truth", "whole", "number", "text", "time"]
 
 _PLAIN = frozenset((int, str, bool))
 
+_PICKS = 64
+
 _SHUFFLED = 200
 """The default number of partitions of Spark."""
 
@@ -79,6 +81,8 @@ class LazyTable:
     """Whether to assume that no value is missing or NaN and leave out masks; the same scan must then verify it."""
     snapshot: Snapshot | None = None
     """The state of the table's files when it was opened from files, which must not change."""
+    _picks: dict[Any, LazyTable] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What was picked before, which has not been read: every question about a table picks twice."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -101,8 +105,17 @@ class LazyTable:
                      every value is present and that every column of numbers has a finite sum.
         """
         self.check_names(columns)
-        with reading(self):
-            return self._picked(columns, key_columns, complete)
+        if self.in_pandas:  # which computes at once
+            with reading(self):
+                return self._picked(columns, key_columns, complete)
+        wanted = (tuple(columns), frozenset(key_columns), complete)
+        if wanted not in self._picks:
+            with reading(self):
+                picked = self._picked(columns, key_columns, complete)
+            if len(self._picks) >= _PICKS:
+                self._picks.clear()
+            self._picks[wanted] = picked
+        return self._picks[wanted]
 
     def _picked(self, columns: Sequence[str], key_columns: Collection[str], complete: bool) -> LazyTable:
         for column in columns:
