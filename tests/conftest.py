@@ -10,13 +10,15 @@ those and the slow ones, because nothing else would do more there than in `make 
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from bayesdp.mechanisms.base import IntegerNoise
 from shared.postgresql import PostgreSQL
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -42,6 +44,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def ledger_of_nobody(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the user's own ledger: the default one is a new file."""
     monkeypatch.setenv("BAYESDP_LEDGER", str(tmp_path_factory.getbasetemp() / f"ledger-{next(_NUMBERS)}.db"))
+
+
+@pytest.fixture
+def seeded_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the same noise on every run: for a test that rare noise would make fail, and that is not about its law."""
+    generator = np.random.default_rng(0)
+
+    def release(self: IntegerNoise, values: Sequence[int]) -> tuple[int, ...]:
+        drawn = generator.laplace(size=self.dimension) if self.norm == "l1" else generator.normal(size=self.dimension)
+        return tuple(int(value) + round(self.scale * noise) for value, noise in zip(values, drawn, strict=True))
+
+    monkeypatch.setattr(IntegerNoise, "release", release)
 
 
 def _server() -> Iterator[PostgreSQL]:
@@ -102,6 +116,6 @@ def browser() -> Iterator[Any]:
     if chromium is None:
         pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=600_000)
         yield running
         running.close()

@@ -145,20 +145,34 @@ def run(page: Path, folder: Path, by_bash: bool) -> list[Shown]:
     return shown
 
 
-def _steady_noise() -> contextlib.AbstractContextManager[Any]:
-    """Draw the noise of this process from a seed for a while: for pages, whose data need no protection."""
-    from bayesdp.mechanisms import DiscreteLaplaceMechanism
+@contextlib.contextmanager
+def _steady_noise() -> Iterator[None]:
+    """Draw the noise of this process from seeds for a while: for pages, whose data need no protection."""
+    from bayesdp.mechanisms import NoisyMaxMechanism, RandomizedResponseMechanism
+    from bayesdp.mechanisms.base import IntegerNoise
     from bayesdp.mechanisms.integers import checked_integers
 
-    source = random.Random(0)
+    laplace, others = random.Random(0), random.Random(0)
 
-    def release(self: Any, values: Sequence[int]) -> tuple[int, ...]:
+    def add(self: Any, values: Sequence[int]) -> tuple[int, ...]:
+        draw = {"l1": lambda: laplace.expovariate(1) - laplace.expovariate(1), "l2": lambda: others.gauss(0, 1)}
         return tuple(
-            value + round(self.scale * (source.expovariate(1) - source.expovariate(1)))
-            for value in checked_integers(values, self.dimension)
+            value + round(self.scale * draw[self.norm]()) for value in checked_integers(values, self.dimension)
         )
 
-    return mock.patch.object(DiscreteLaplaceMechanism, "release", release)
+    def select(self: Any, distances: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        noisy = [[distance + self.scale * others.expovariate(1) for distance in row] for row in distances]
+        return tuple(row.index(min(row)) for row in noisy)
+
+    def flip(self: Any, bits: Any) -> Any:
+        return bits ^ [others.random() < self.flip_probability for _ in bits]
+
+    with (
+        mock.patch.object(IntegerNoise, "release", add),
+        mock.patch.object(NoisyMaxMechanism, "release", select),
+        mock.patch.object(RandomizedResponseMechanism, "release", flip),
+    ):
+        yield
 
 
 def _python(code: Block, names: dict[str, Any], page: Path, above: int) -> str:

@@ -1,7 +1,7 @@
 """A process that releases again and again is killed at random moments: no answer is ever without its charge.
 
-cd benchmarks && python -m attacks.kills           # 168 kills, on SQLite and on PostgreSQL if it is installed
-cd benchmarks && python -m attacks.kills --short   # 8 kills on SQLite
+cd benchmarks && python -m attacks.kills           # 252 kills: SQLite, (ε, δ), and PostgreSQL if installed
+cd benchmarks && python -m attacks.kills --short   # 8 kills on SQLite, half of them with a δ
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import bayesdp as bdp
 from attacks.common import Finding, main, opened, processes, sample, verified
@@ -28,7 +29,9 @@ _LONGEST = 0.5
 def attack(short: bool) -> Iterator[Finding]:
     """Kill processes that use a ledger in a file, and one on a server."""
     with tempfile.TemporaryDirectory() as folder:
-        yield killed(str(Path(folder) / "budget.db"), Path(folder), 8 if short else 84, "SQLite")
+        times = 4 if short else 84
+        yield killed(str(Path(folder) / "budget.db"), Path(folder), times, "SQLite")
+        yield killed(str(Path(folder) / "delta.db"), Path(folder) / "delta", times, "SQLite, δ = 1e-6", delta=1e-6)
         if short:
             return
         try:
@@ -40,15 +43,18 @@ def attack(short: bool) -> Iterator[Finding]:
             yield killed(server.url, Path(folder) / "server", 84, "PostgreSQL")
 
 
-def killed(url: str, folder: Path, times: int, name: str) -> Finding:
-    """Repeatedly start a process that releases on one account, kill it, and check the ledger."""
+def killed(url: str, folder: Path, times: int, name: str, delta: float | None = None) -> Finding:
+    """Repeatedly start a process that releases on one account, kill it, and check the ledger.
+
+    delta: the δ of an account whose releases have Gaussian noise.
+    """
     folder.mkdir(exist_ok=True)
     draw = random.Random(times)
     broken: list[str] = []
     answered = 0
     for number in range(times):
         log = folder / f"{number}.jsonl"
-        process = processes().Process(target=_release, args=(url, str(log), number))
+        process = processes().Process(target=_release, args=(url, str(log), number, delta))
         process.start()
         while process.is_alive() and not (log.exists() and log.stat().st_size):
             time.sleep(0.005)
@@ -79,15 +85,17 @@ def _wrong(url: str, given: list[dict[str, object]]) -> Iterator[str]:
             yield f"the answer to charge {answer['entry']} is not the one that is out"
 
 
-def _release(url: str, log: str, number: int) -> None:
+def _release(url: str, log: str, number: int, delta: float | None) -> None:
     """Release different questions forever; write down each answer when it is returned."""
+    budget = {"epsilon": 1e6} if delta is None else {"epsilon": 8.0, "delta": delta}
+    asked: dict[str, Any] = {"epsilon": 0.125} if delta is None else {"share": 1e-5, "noise": "gaussian"}
     with (
         Path(log).open("ab", buffering=0) as file,
-        opened(sample(), bdp.Independent(), ["t"], ledger=url, dataset="kills", epsilon=1e6) as session,
+        opened(sample(), bdp.Independent(), ["t"], ledger=url, dataset="kills", **budget) as session,
     ):
         for place in range(1_000_000):
             question = bdp.Count("s", equals=1, where=f"t != {1000 + 1_000_000 * number + place}")
-            answer = session.release(question, epsilon=0.125)
+            answer = session.release(question, **asked)
             file.write(json.dumps({"entry": answer.entry, "value": answer.value}).encode() + b"\n")
             os.fsync(file.fileno())
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 __all__ = ["PostgreSQL"]
 
-_SECONDS_TO_START = 60
+_SECONDS_TO_START = 600
 
 
 class PostgreSQL:

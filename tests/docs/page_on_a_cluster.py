@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 
-SECONDS, HELD = 120, 3
+SECONDS, HELD = 600, 3
 """How long to wait for a task, and how long tasks run until only that of the stopped executor is left."""
 
 
@@ -40,12 +40,15 @@ def losing_an_executor(release: Callable[..., Any], *arguments: Any, **options: 
 
     context: Any = SparkContext._active_spark_context
     tracker = context.statusTracker()
-    lost, other = executors(context.applicationId)
+    deadline = time.monotonic() + SECONDS
+    while len(found := executors(context.applicationId)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)  # they do not start at the same moment
+    lost, other = found
     os.kill(lost, signal.SIGSTOP)
     try:
         with ThreadPoolExecutor(1) as threads:
             asked = threads.submit(release, *arguments, **options)
-            deadline, since = time.monotonic() + SECONDS, time.monotonic()
+            since = time.monotonic()
             while time.monotonic() < min(since + HELD, deadline) and not asked.done():
                 since = since if _running(tracker) else time.monotonic()
                 time.sleep(0.05)

@@ -20,7 +20,7 @@ EXECUTE = """
 import sys
 import nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+nbclient.NotebookClient(notebook, timeout=1800, startup_timeout=600, kernel_name="python3").execute()
 print(sum(bool(cell.get("outputs")) for cell in notebook.cells))
 """
 

@@ -181,7 +181,7 @@ def _ran(python: str, program: str, folder: Path, **settings: str) -> str:
     (folder / "page.py").write_text(program, encoding="utf-8")
     command = [python, "-W", "ignore", str(folder / "page.py")]
     variables = {**os.environ, **settings}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, check=False, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, check=False, timeout=1800)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

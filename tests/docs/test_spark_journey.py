@@ -51,7 +51,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_the_page_is_true(environment: dict[str, str], new_database: Callable[[], str], lose: bool) -> None:
     url = new_database()
     command = [sys.executable, str(PROGRAM), *(["--lose"] if lose else []), str(PAGE), url]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     assert ("an executor was lost" in done.stderr) == lose
     with Ledger(url, create=False) as ledger:

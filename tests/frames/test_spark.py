@@ -99,6 +99,7 @@ def test_no_records_on_the_driver(cluster: Any, frame: Any) -> None:
         frame.collect()
 
 
+@pytest.mark.usefixtures("seeded_noise")
 def test_a_session_fits_and_releases(frame: Any, tmp_path: Path) -> None:
     exact = tally(frame, [Count("s", equals=1)])[0]
     chain = OddsChain(50, column="s", states=(0, 1, 2)).located(order_by=["t"], entity=["who"])

@@ -13,7 +13,7 @@ import pytest
 from shared.environments import ROOT, environment
 
 TESTS = ("test_spark.py", "test_engines.py", "test_windows.py", "test_patterns.py")
-MINUTES = 15
+MINUTES = 45
 
 
 def java_home() -> Path:

@@ -32,6 +32,9 @@ from shared.postgresql import PostgreSQL
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("faults")]
 
+LONG = 600.0
+"""Longer than anything takes, however slow the machine is."""
+
 NUMBERS = itertools.count()
 TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE datname = current_database() AND pid <> pg_backend_pid()"""
@@ -152,8 +155,9 @@ def check(direct: str, charges: int, answers: int) -> None:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_connection_cut_anywhere_loses_and_doubles_nothing(
-    when: str, address: str, direct: str, proxy: Proxy
+    when: str, address: str, direct: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(database, "RECOVERY", LONG)
     account = open_account(address)
     released = refused = 0
     for position in range(200):
@@ -212,7 +216,9 @@ def test_what_cannot_be_found_out_is_said(
         account.charge([], spending("q"))
     proxy.cut, proxy.up = lambda sent: None, True
     check(direct, 1, 0)
-    (receipt,) = account.charge([], spending("q"))
+    with monkeypatch.context() as patient:
+        patient.setattr(database, "RECOVERY", LONG)
+        (receipt,) = account.charge([], spending("q"))
     proxy.cut = vanish
     with pytest.raises(LedgerError, match=rf"charged before, in entry {receipt.entry}.*stands.*not given"):
         account.answer(receipt, {"value": 41})
@@ -239,7 +245,8 @@ def test_a_backend_terminated_before_the_answer_charges_once(address: str, direc
 
 
 def test_a_statement_timeout_charges_nothing(direct: str) -> None:
-    account = open_account(direct + "&options=-cstatement_timeout%3D300")
+    open_account(direct)
+    account = open_account(direct + "&options=-cstatement_timeout%3D3000")  # enough for all but waiting
     with psycopg.connect(direct) as connection:
         connection.execute("SELECT * FROM bayesdp_ledger FOR UPDATE")
         with pytest.raises(LedgerError, match=r"statement timeout; nothing was written"):
@@ -266,7 +273,7 @@ def test_a_server_that_restarts_between_releases_is_not_noticed(
 def test_an_answer_waits_for_a_server_that_restarts(
     direct: str, own_server: PostgreSQL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "RECOVERY", 300)  # however slow the machine is
+    monkeypatch.setattr(database, "RECOVERY", LONG)
     account = open_account(direct)
     (receipt,) = account.charge([], spending("q"))
     own_server.stop(signal.SIGQUIT)
@@ -440,7 +447,7 @@ def _wait_for_lines(log: Path, lines: int) -> None:
 
 
 def _wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + LONG
     while not reached():
         assert time.monotonic() < deadline, "the others are stuck"
         time.sleep(0.05)

@@ -30,6 +30,8 @@ from bayesdp.session.private_fit import Fit
 from bayesdp.theorems.leakage import ESTIMATED, leakage
 from bayesdp.theorems.odds.sides import leakage_of_any_length
 
+pytestmark = pytest.mark.usefixtures("seeded_noise")  # what is learnt depends on it
+
 CEILING = 500.0
 
 

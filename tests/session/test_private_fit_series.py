@@ -17,6 +17,8 @@ from bayesdp.models.learnt_series import LearntSeries
 from bayesdp.models.pair_regression import _simulated
 from bayesdp.theorems.leakage import ESTIMATED
 
+pytestmark = pytest.mark.usefixtures("seeded_noise")  # what is learnt depends on it
+
 CEILING = [12.0, 3.0]
 DRAWN = _simulated(np.array([[-1.6]]), np.array([1.5, 0.3]).reshape(2, 1, 1), 24, np.random.default_rng(5)).ravel()
 FRAME = polars.DataFrame(

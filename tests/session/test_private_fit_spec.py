@@ -18,6 +18,8 @@ from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.models.learnt_correlation import STEPS, LearntCorrelation
 from bayesdp.theorems.leakage import ESTIMATED
 
+pytestmark = pytest.mark.usefixtures("seeded_noise")  # what is learnt depends on it
+
 BOUNDS = (120.0, 220.0)
 HEIGHT = Sum("height", bounds=BOUNDS)
 
