@@ -158,7 +158,7 @@ def _counts(
             clocks[f"k{i}"] = shown_by_order(chains, name, "m")
     names = [*(f"k{i}" for i in range(len(within))), "c"]
     if chains.placed_by_order:
-        coded = {**windows, "c": partial(_code, size, steps)}
+        coded: dict[str, Window] = {**windows, "c": partial(_code, size, steps)}
         counts = chains.count_moved(coded, begun, marked=-1, after=clocks, by=names)
         if counts is not None:
             return counts

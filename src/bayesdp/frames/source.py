@@ -52,6 +52,7 @@ Kind = Literal["truth", "whole", "number", "text", "time"]
 _PLAIN = frozenset((int, str, bool))
 
 _PICKS = 64
+"""How many picks a table remembers."""
 
 _SHUFFLED = 200
 """The default number of partitions of Spark."""
@@ -109,13 +110,14 @@ class LazyTable:
             with reading(self):
                 return self._picked(columns, key_columns, complete)
         wanted = (tuple(columns), frozenset(key_columns), complete)
-        if wanted not in self._picks:
+        picked = self._picks.get(wanted)
+        if picked is None:
             with reading(self):
                 picked = self._picked(columns, key_columns, complete)
-            if len(self._picks) >= _PICKS:
+            if len(self._picks) >= _PICKS:  # other threads may pick meanwhile
                 self._picks.clear()
             self._picks[wanted] = picked
-        return self._picks[wanted]
+        return picked
 
     def _picked(self, columns: Sequence[str], key_columns: Collection[str], complete: bool) -> LazyTable:
         for column in columns:
