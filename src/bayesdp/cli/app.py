@@ -315,7 +315,7 @@ def fit(
     from bayesdp.session.private_fit_preview import FitPreview
 
     if output is not None:
-        refuse_overwriting(output, options.files(data))
+        refuse_overwriting(output, options.files(*data))
         if not force:
             refuse_replacing(output, "a model", options.model)
     privately = fitting.Privately(
@@ -383,9 +383,9 @@ def diagnose(
     """
     from bayesdp._support.documents import write
 
-    options.picture(plot, [model, *options.files(data), *([] if output is None else [output])])
+    options.picture(plot, [model, *options.files(*data), *([] if output is None else [output])])
     assumed, place = options.model(model), model if output is None else output
-    refuse_overwriting(place, options.files(data))
+    refuse_overwriting(place, options.files(*data))
     if output is not None:
         refuse_replacing(output, "a model", options.model)
     with options.table(data, engine, master) as table:
@@ -483,7 +483,7 @@ def advise(
     """List the models that a table does not contradict, the error of each, and its leakage if it is wrong."""
     from bayesdp.cli import advising
 
-    options.picture(plot, options.files(data))
+    options.picture(plot, options.files(*data))
     columns = {
         "order_by": options.columns("--order-by", order_by),
         "entity": options.columns("--entity", entity),
@@ -560,7 +560,7 @@ def release(
     from bayesdp.cli import releasing
 
     place = options.ledger(ledger)
-    options.released_picture(plot, [*options.files(data), model, place], dry_run)
+    options.released_picture(plot, [*options.files(*data), model, place], dry_run)
     assumed = options.model(model)
     query = question.under(assumed)
     several = any(len(query.listed.get(by, ())) != 1 for by in query.by_columns)
@@ -638,7 +638,7 @@ def running(
     from bayesdp.cli import releasing
 
     place = options.ledger(ledger)
-    options.released_picture(plot, [*options.files(data), model, place], dry_run)
+    options.released_picture(plot, [*options.files(*data), model, place], dry_run)
     assumed = options.model(model)
     query = question.under(assumed)
     stream: dict[str, Any] = {"every": options.period(every)}
