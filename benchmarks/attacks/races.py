@@ -40,7 +40,8 @@ def race(url: str, workers: int, releases: int, name: str = "race", delta: float
     """
     allowed = workers * releases // 2
     budget = allowed * EPSILON if delta is None else 2.0
-    account = {"ledger": url, "dataset": "race", "epsilon": budget} | ({} if delta is None else {"delta": delta})
+    account: dict[str, Any] = {"ledger": url, "dataset": "race", "epsilon": budget}
+    account |= {} if delta is None else {"delta": delta}
     asked: dict[str, Any] = {"epsilon": EPSILON} if delta is None else {"share": 1 / allowed}
     with processes().Pool(workers) as pool:
         given = pool.map(partial(_releases, account, asked, releases), range(workers), chunksize=1)

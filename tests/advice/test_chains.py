@@ -110,10 +110,15 @@ def test_whole_entities_are_a_model_and_one_chain_of_all_is_not(simulated: Simul
     assert "Name entities" in alone.reason
 
 
-def test_a_column_of_one_state_gets_its_assumptions_too() -> None:
-    assumptions = priced_assumptions(looked(polars.DataFrame({"t": range(400), "on": [1] * 400})))
-    assert assumptions["bounded odds"].model.odds == assumptions["bounded odds, memory of two"].model.odds == 1  # type: ignore[union-attr]
-    assert not any(assumption.denied for assumption in assumptions.values())
+def test_a_column_of_one_state_supports_no_assumption() -> None:
+    table = polars.DataFrame({"t": range(400), "on": [1] * 400})
+    for estimate in (
+        lambda: looked(table),
+        lambda: bdp.MarkovChain.fit(table, state="on", order_by="t"),
+        lambda: bdp.OddsChain.fit(table, state="on", order_by="t"),
+    ):
+        with pytest.raises(RecordsError, match="every record has the same 'on'"):
+            estimate()
 
 
 def test_wrong_records_are_not_taken_for_a_missing_clock(simulated: Simulated) -> None:

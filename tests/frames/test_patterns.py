@@ -57,6 +57,28 @@ def test_neighbourhoods_without_a_gap_are_counted(seed: int, reach: int) -> None
     assert seen.left_out == seen.records - sum(counts.values())
 
 
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_neighbourhoods_without_a_step_are_counted(seed: int, reach: int) -> None:
+    frame, counts = visits(seed), Counter[tuple[Any, ...]]()
+    for _, chain in frame.sort("t").group_by("who"):
+        states, strata = chain["s"].to_list(), chain["w"].to_list()
+        for end in range(2 * reach, len(chain)):
+            if all(around := states[end - 2 * reach : end + 1]):
+                counts[(strata[end - reach], *around)] += 1
+    seen = patterns(frame, "s", ChainLayout("t", "who"), "drop", reach=reach, within=["w"])
+    assert found_in(seen) == counts
+
+
+@pytest.mark.parametrize(
+    ("lost", "complaint"), [("order", "no value in the columns that order"), ("tie", "the same t")]
+)
+def test_a_record_without_a_place_is_refused(lost: str, complaint: str) -> None:
+    last = ("c", None) if lost == "order" else ("b", 2)
+    rows = [("a", 1, "x"), ("a", 2, "y"), ("b", 2, "x"), (*last, "y")]
+    with pytest.raises(RecordsError, match=complaint):
+        patterns(pl.DataFrame(rows, schema=["who", "t", "s"], orient="row"), "s", ChainLayout("t", "who"), reach=1)
+
+
 def walk(records: int = 400) -> dict[str, tuple[str, list[Any]]]:
     draw = random.Random(5)
     begun = dt.datetime(2026, 1, 1)

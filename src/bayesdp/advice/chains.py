@@ -49,6 +49,7 @@ from bayesdp.models import ChainLayout, MarkovChain, OddsChain, OddsSeries
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict, worst
 from bayesdp.models.memory import tuples
 from bayesdp.models.pair_effects import credible_odds
+from bayesdp.models.states import check_varied
 from bayesdp.models.strata import SPARSE, Stratum, largest_log_odds, merged
 from bayesdp.queries import Count, Query
 from bayesdp.rounding import shown_above
@@ -114,6 +115,7 @@ class ChainEvidence:
         """Count transitions in a few scans of the table, with the step that the table shows."""
         layout = spaced(table, subject, layout)
         strata, first = _stratified(table, subject, layout, missing, within)
+        check_varied(first.states, subject)
         done(1)
         states = len(first.states)
         kinds = max(len(first.strata), 1)

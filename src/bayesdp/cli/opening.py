@@ -101,7 +101,7 @@ class Opening:
             for name in sorted(_REMOTE):
                 if getattr(self, name) is not None:
                     raise InvalidInputError(f"{_option(name)} goes with --server")
-            if self.data is None:
+            if not self.data:
                 raise InvalidInputError("DATA is missing, or --server URL to ask a server that has it")
             if self.model is None:
                 raise InvalidInputError("--model MODEL.json is missing; only with --server it is not needed")
@@ -116,9 +116,9 @@ class Opening:
     @property
     def inputs(self) -> list[str | Path]:
         """The files that are read, which nothing may overwrite."""
-        if self.data is None or self.model is None:
+        if not self.data or self.model is None:
             return [path for path in (self.token_file, self.ca, self.heads) if path is not None]
-        return [*options.files(self.data), self.model, options.ledger(self.ledger)]
+        return [*options.files(*self.data), self.model, options.ledger(self.ledger)]
 
     def assumed(self) -> Model | None:
         """Return the model; None if the server has it."""

@@ -55,9 +55,12 @@ ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL.json", help=
 SomeModel = Annotated[
     str | None, typer.Option("--model", metavar="MODEL.json", help="The correlation model, a JSON file.")
 ]
-_TABLE = "The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; sqlite:///FILE#TABLE."
-Data = Annotated[str, typer.Argument(metavar="DATA", help=_TABLE)]
-SomeData = Annotated[str | None, typer.Argument(metavar="DATA", help=_TABLE)]
+_TABLE = (
+    "The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; sqlite:///FILE#TABLE. "
+    "Several files, globs or folders of one kind are one table."
+)
+Data = Annotated[list[str], typer.Argument(metavar="DATA", help=_TABLE)]
+SomeData = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=_TABLE)]
 ServerUrl = Annotated[
     str | None,
     typer.Option("--server", metavar="URL", help="Ask this server instead of reading DATA; it has the model as well."),

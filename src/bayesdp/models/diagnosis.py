@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.model_notes import Verdict
 
-__all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
+__all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "today", "worst"]
 
 KIND, SCHEMA = "diagnosis", 1
 
@@ -30,8 +31,19 @@ UNNAMED = "the table"
 """The name of a table without a name of its own."""
 
 
+_now = partial(datetime.datetime.now, datetime.UTC)
+
 _RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
 _MARKS = {Verdict.FINE: "✓", Verdict.NOT_TESTED: "–", Verdict.DOUBTFUL: "?", Verdict.VIOLATED: "✗"}
+
+
+def today() -> str:
+    """Return the date of a diagnosis that is made now, in UTC.
+
+    >>> len(today())
+    10
+    """
+    return _now().date().isoformat()
 
 
 def worst(*verdicts: Verdict) -> Verdict:

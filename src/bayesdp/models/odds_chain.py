@@ -25,7 +25,7 @@ from bayesdp.models.layout import ChainLayout, column_name, column_names
 from bayesdp.models.learnt import Learnt
 from bayesdp.models.learnt_odds import LearntOdds
 from bayesdp.models.odds import log_odds_ratio, odds_above
-from bayesdp.models.states import check_states
+from bayesdp.models.states import check_states, check_varied
 from bayesdp.models.strata import SPARSE, Stratum, credible_log_odds, largest_log_odds, merged, read_strata
 from bayesdp.rounding import log_above, shown_above, shown_below
 
@@ -232,6 +232,7 @@ class OddsChain(LearntOdds[Learnt], Chain):
         source = hooks.call("table.scan", frame)
         layout = hooks.call("table.spacing", source, state, layout)
         seen = hooks.call("table.transitions", source, state, layout, missing, memory=memory, within=within)
+        check_varied(seen.states, state)
         return cls.from_strata(
             seen.strata or (Stratum(((),), seen.counts),),
             within=within if seen.strata else (),

@@ -32,7 +32,7 @@ def table_of(entry: DatasetEntry) -> Iterator[object]:
         from bayesdp.frames.spark import spark_table
 
         assert isinstance(entry.data, str)
-        with spark_table(entry.data, entry.master) as table:
+        with spark_table(entry.data, master=entry.master) as table:
             yield table
     else:
         yield entry.data if isinstance(entry.data, str) else list(entry.data)
