@@ -1,7 +1,7 @@
 """Private sums and counts, and transitions, against hand-written queries of the engine itself, over Parquet files.
 
 Each query runs in processes of its own on the same files, ours and the hand-written one in turn; the ratio is that of
-the best times, and of the peak memory. On a busy machine the ratio of processor times says more; Spark's are Java's.
+the best times, and of the peak memory. On a busy machine the ratio of processor times says more; Spark's include Java.
 Private: a session is opened, the answer charged to a new ledger, and released. The hand-written queries compute the
 same integers (they clean NaN, and place values on the grid) and nothing else; a clipped sum of floats, which depends on
 the order of addition, stands beside them. Transitions are those of a fifth of the rows, by meter. First a CSV file with
@@ -116,7 +116,7 @@ def child(engine: str, name: str, variant: str, place: str) -> None:
     from bayesdp.frames.transitions import transitions
     from bayesdp.models import ChainLayout
     from shared.meters import opened
-    from shared.reporting import peak_megabytes
+    from shared.reporting import peak_megabytes, processor_seconds
 
     question = Count("value > 60", equals=True) if name == "count" else Sum("value", bounds=(0, 100))
     with tempfile.TemporaryDirectory() as folder, opened(engine, Path(place)) as frame:
@@ -146,10 +146,10 @@ def child(engine: str, name: str, variant: str, place: str) -> None:
             answer = [list(tally(frame, [question])[0].counts)]
         times, processor = [], []
         for _ in range(REPEATS):
-            begun, used = time.perf_counter(), time.process_time()
+            begun, used = time.perf_counter(), processor_seconds()
             query()
             times.append(time.perf_counter() - begun)
-            processor.append(time.process_time() - used)
+            processor.append(processor_seconds() - used)
     cost = {"seconds": min(times), "processor": min(processor), "megabytes": peak_megabytes(), "answer": answer}
     print(json.dumps(cost))
 
@@ -184,9 +184,9 @@ def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None
     report(title, best(ours), baseline=best(hand), beside=f"{beside}, same integers", ratio_at_most=limit)
     if floats:
         report(title, best(ours), baseline=best(floats), beside="a clipped sum of floats")
-    if engine not in ("spark", CLUSTER):  # whose processor time and memory are Java's
-        used = best(ours, "processor")
-        report(f"{title}: processor", used, baseline=best(hand, "processor"), beside=beside)
+    used = best(ours, "processor")
+    report(f"{title}: processor", used, baseline=best(hand, "processor"), beside=beside)
+    if engine not in ("spark", CLUSTER):  # whose memory is Java's
         peak = best(ours, "megabytes")
         report(f"{title}: memory", peak, "MB", baseline=best(hand, "megabytes"), beside=beside)
 

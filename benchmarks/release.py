@@ -1,5 +1,6 @@
 """One warm release, end to end, against the bare OpenDP call; a ledger of 100,000 entries against an empty one.
 
+The processor time of a release on SQLite, beside the two durable commits of a row that it cannot do without.
 And a stored answer that is given again: of a question with 65 answers, against one with a single answer.
 
 python benchmarks/release.py            # 100,000 entries
@@ -9,11 +10,12 @@ python benchmarks/release.py 2000       # fewer
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,27 +29,41 @@ from shared.reporting import heading, report
 ROUNDS = 40
 ENTRIES = 100_000
 ANSWERS = 65
+COMMITS = 5
+"""The target of a release, in times two bare commits."""
+
+ROW = "x" * 1000
+"""What a bare commit writes: about as much as an entry of a ledger."""
 
 
-def medians(*series: list[Callable[[], Any]]) -> list[float]:
+def medians(*series: list[Callable[[], Any]], clock: Callable[[], float] = time.perf_counter) -> list[float]:
     """Return the median time of each of several series of calls, made in turn; every call is made once."""
     times: list[list[float]] = [[] for _ in series]
     for calls in zip(*series, strict=True):
         for call, taken in zip(calls, times, strict=True):
-            begun = time.perf_counter()
+            begun = clock()
             call()
-            taken.append(time.perf_counter() - begun)
+            taken.append(clock() - begun)
     return [sorted(taken)[len(taken) // 2] for taken in times]
 
 
-def releases(session: bdp.Session) -> list[Callable[[], Any]]:
+def releases(session: bdp.Session, begin: int = 1) -> list[Callable[[], Any]]:
     """Return releases of questions not asked before."""
 
     def release(number: int) -> Callable[[], Any]:
         query = bdp.Count("steps > 0", equals=True, where=f"interval > -{number}", public_filter=True)
         return lambda: session.release(query, epsilon=1e-3)
 
-    return [release(number) for number in range(1, ROUNDS + 1)]
+    return [release(number) for number in range(begin, begin + ROUNDS)]
+
+
+@contextmanager
+def two_commits(path: Path) -> Iterator[list[Callable[[], Any]]]:
+    """Return what commits a row twice, on disk as a ledger does."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute("PRAGMA synchronous = EXTRA")
+        file.execute("CREATE TABLE bare (line TEXT)")
+        yield [lambda: [file.execute("INSERT INTO bare VALUES (?)", [ROW]) for _ in range(2)]] * ROUNDS
 
 
 def fill(ledger: Ledger, dataset: str, entries: int) -> None:
@@ -88,12 +104,16 @@ def main(entries: int) -> None:
         mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=0.01)
         calls: list[Callable[[], Any]] = [lambda: mechanism.release([4250])] * ROUNDS
         bare, few, many = medians(calls, *(releases(session) for session in sessions))
+        bare_file = open_.enter_context(two_commits(Path(folder) / "bare.db"))
+        ours, commits = medians(releases(sessions[0], ROUNDS + 1), bare_file, clock=time.process_time)
         single, several = medians(*stored_again(sessions[0]))
     print(heading())
     beside = "the bare OpenDP call"
     report("release: added to the bare OpenDP call", 1000 * (few - bare), "ms", at_most=30)
     report("release, empty ledger", 1000 * few, "ms", baseline=1000 * bare, beside=beside)
     report(f"release, {entries:,} entries", 1000 * many, "ms", baseline=1000 * few, beside="an empty ledger")
+    title, beside = "release, empty ledger: processor", "two bare durable commits"
+    report(title, 1000 * ours, "ms", baseline=1000 * commits, beside=beside, ratio_at_most=COMMITS)
     again = f"a stored answer again, of a question with {ANSWERS}"
     report(again, 1000 * several, "ms", baseline=1000 * single, beside="one with a single answer", ratio_at_most=1.5)
 

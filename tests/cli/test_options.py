@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from bayesdp.cli import options
-from bayesdp.errors import InvalidInputError, ModelError
+from bayesdp.errors import FrameError, InvalidInputError, ModelError
 from bayesdp.models import Independent
 
 
@@ -59,7 +58,8 @@ def test_columns_may_be_named_together_or_one_by_one() -> None:
 
 def test_bounds_are_two_numbers_and_never_another_option() -> None:
     assert options.bounds("--bounds", ("-5", "1e3")) == (-5.0, 1000.0)
-    assert options.bounds("--bounds", ("-inf", "0"))[0] == -math.inf  # the query refuses it
+    with pytest.raises(InvalidInputError, match="--bounds must be a finite number, not -inf"):
+        options.bounds("--bounds", ("-inf", "0"))
     with pytest.raises(InvalidInputError, match=r"needs two numbers, LOW HIGH, .* but --epsilon came early"):
         options.bounds("--bounds", ("0", "--epsilon"))
     with pytest.raises(InvalidInputError, match="--bounds must be a number"):
@@ -84,11 +84,23 @@ def test_an_adversary_has_a_target() -> None:
 
 
 def test_engines_are_named_and_a_master_goes_with_spark_alone() -> None:
-    with options.table("data.csv", "polars", None) as opened:
+    with options.table(["data.csv"], "polars", None) as opened:
         assert opened == "data.csv"
     for engine, master, said in (("excel", None, "polars or spark"), ("polars", "local", "--master requires")):
-        with pytest.raises(InvalidInputError, match=said), options.table("data.csv", engine, master):
+        with pytest.raises(InvalidInputError, match=said), options.table(["data.csv"], engine, master):
             pass
+
+
+def test_several_paths_are_one_table(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    for name in names:
+        Path(name).write_text("s\n1\n")
+    with options.table(names, "polars", None) as opened:
+        assert opened == names
+    for other, said in (("typo", "'typo': not a known kind"), (str(tmp_path / "no.csv"), "there is no such file")):
+        with pytest.raises(FrameError, match=said), options.table([names[0], other], "polars", None):
+            pass
+    assert options.files(*names, "a\0b.csv") == names
 
 
 def test_existing_files_count_and_a_database_is_its_file(tmp_path: Path) -> None:

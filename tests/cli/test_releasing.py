@@ -398,7 +398,10 @@ def test_a_release_by_parts(given: list[str], printed: Printed, released: Releas
     assert "2 answers, listed below" in printed("statement", "answers.json")
     shown = printed("budget", "show", "--ledger", "sqlite:///budget.db")
     assert "for district = 'B'" in shown
-    assert "go together" in printed(*given, "--by-column", "district", "--epsilon", "1", status=2)
+    assert "--by-column 'district' needs --by-cells" in printed(
+        *given, "--by-column", "district", "--epsilon", "1", status=2
+    )
+    assert "not valid JSON" in printed(*given, *BY, '{"district": ["A"', "--epsilon", "1", status=2)
     assert "refused" in printed(*given, *BY, "A,C", "--epsilon", "0.5", status=2)
 
 
@@ -451,3 +454,14 @@ def test_check_states_the_reason_for_every_model(tmp_path: Path, capsys: pytest.
         said = capsys.readouterr()
         assert reason in said.err if reason else said.out == "A session accepts this table.\n"
     assert run([*words[:2], "--model", words[3], "--json"]) == 2
+
+
+def test_several_files_are_released_as_one_table(given: list[str], printed: Callable[..., str]) -> None:
+    records = polars.read_csv("data.csv")
+    records[:200].write_csv("first.csv")
+    records[200:].write_csv("last.csv")
+    asked = [*given[2:], "--epsilon", "0.5", "--budget", "1", "--dry-run"]
+    alone, together = (printed("release", *data, *asked) for data in (["data.csv"], ["first.csv", "last.csv"]))
+    assert together == alone
+    said = printed("release", "first.csv", "first.csv", *asked, status=2)
+    assert said == "bayesdp: first.csv is named twice, so its records would count twice; name it once\n"

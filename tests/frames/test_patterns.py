@@ -57,6 +57,28 @@ def test_neighbourhoods_without_a_gap_are_counted(seed: int, reach: int) -> None
     assert seen.left_out == seen.records - sum(counts.values())
 
 
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_neighbourhoods_without_a_step_are_counted(seed: int, reach: int) -> None:
+    frame, counts = visits(seed), Counter[tuple[Any, ...]]()
+    for _, chain in frame.sort("t").group_by("who"):
+        states, strata = chain["s"].to_list(), chain["w"].to_list()
+        for end in range(2 * reach, len(chain)):
+            if all(around := states[end - 2 * reach : end + 1]):
+                counts[(strata[end - reach], *around)] += 1
+    seen = patterns(frame, "s", ChainLayout("t", "who"), "drop", reach=reach, within=["w"])
+    assert found_in(seen) == counts
+
+
+@pytest.mark.parametrize(
+    ("lost", "complaint"), [("order", "no value in the columns that order"), ("tie", "the same t")]
+)
+def test_a_record_without_a_place_is_refused(lost: str, complaint: str) -> None:
+    last = ("c", None) if lost == "order" else ("b", 2)
+    rows = [("a", 1, "x"), ("a", 2, "y"), ("b", 2, "x"), (*last, "y")]
+    with pytest.raises(RecordsError, match=complaint):
+        patterns(pl.DataFrame(rows, schema=["who", "t", "s"], orient="row"), "s", ChainLayout("t", "who"), reach=1)
+
+
 def walk(records: int = 400) -> dict[str, tuple[str, list[Any]]]:
     draw = random.Random(5)
     begun = dt.datetime(2026, 1, 1)
@@ -110,3 +132,21 @@ def test_far_too_many_patterns_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "MOST_STRATA", 1)
     with pytest.raises(RecordsError, match="more than 1 strata"):
         patterns(visits(1), "s", LAYOUT, "drop", reach=1, within=["w"])
+
+
+def test_kinds_are_those_of_the_record_and_of_earlier_ones() -> None:
+    """Each record of the middle of a pattern has the half of the day of itself, and of the two before it."""
+    begun = dt.datetime(2026, 1, 1, 9)
+    times = [begun + dt.timedelta(hours=place) for place in range(8)]
+    frame = pl.DataFrame({"t": times, "s": [0, 1] * 4, "half": [time.hour // 12 for time in times]})
+    for name, later in (("half", 1), ("hour", 12)):
+        seen = patterns(frame, "s", ChainLayout(["t"]), reach=2, within=(name,), effects_within=(name,), earlier=2)
+        kinds = {tuple(seen.kinds[place][0] for place in row) for row in seen.kind.tolist()}
+        expected = [
+            [time.hour // 12 if name == "half" else time.hour for time in times[m - 2 : m + 1]] for m in range(2, 6)
+        ]
+        assert kinds == {tuple(reversed(values)) for values in expected}
+        assert (later,) in seen.kinds
+        assert [seen.strata[place] for place in seen.stratum] == [seen.kinds[row[0]] for row in seen.kind]
+    plain = patterns(frame, "s", ChainLayout(["t"]), reach=2)
+    assert (plain.kinds, plain.kind.tolist()) == (((),), [[0]] * len(plain.count))

@@ -134,13 +134,21 @@ def test_parquet_by_its_path(cluster: Any, path: Path, tmp_path: Path) -> None:
     with spark_table(f"{path}/*.parquet") as table:
         assert tally(table, [question]) == tally(str(path), [question])
         assert (table.name, table.guessed) == (f"{path}/*.parquet", False)
-    with pytest.raises(InvalidInputError, match="Spark already runs in this process"), spark_table("x", "local[7]"):
+    parts = [str(path / f"{part}.parquet") for part in range(4)]
+    with spark_table(*parts) as table:
+        assert tally(table, [question])[0].counts == tally(str(path), [question])[0].counts
+    with pytest.raises(FrameError, match="named twice"), spark_table(parts[0], str(path)):
+        pass
+    with (
+        pytest.raises(InvalidInputError, match="Spark already runs in this process"),
+        spark_table("x", master="local[7]"),
+    ):
         pass
     with pytest.raises(FrameError, match="there is no such file"), spark_table(str(tmp_path / "absent.parquet")):
         pass
     (tmp_path / "year=2012").mkdir()
     pl.DataFrame({"s": [1, 0, 1]}).write_parquet(tmp_path / "year=2012" / "steps.parquet")
-    with spark_table(str(tmp_path), cluster.sparkContext.master) as table:
+    with spark_table(str(tmp_path), master=cluster.sparkContext.master) as table:
         assert (set(table.schema), table.guessed) == ({"s", "year"}, True)
         assert tally(table, [question])[0].counts == (2,)
 

@@ -99,6 +99,34 @@ def test_what_is_no_chain_is_refused(layout: ChainLayout, options: dict[str, Any
         transitions(frame, "s", layout, **options)
 
 
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_one_window_suffices_or_says_so(seed: int, tied: bool, unplaced: bool) -> None:
+    frame = visits(seed).with_columns(pl.col("s").fill_null("x"))
+    odd = pl.DataFrame({"who": ["a", "d"], "t": [frame["t"].max(), None], "s": ["x", "x"]}, schema=frame.schema)
+    frame = pl.concat([frame, odd[:1] if tied else odd[:0], odd[1:] if unplaced else odd[:0]])
+    if tied:
+        frame = frame.with_columns(t=pl.when(pl.col("who") == "a").then(1).otherwise("t"))
+    chains = Sequences.of(frame, "s", ChainLayout("t", "who"))
+    counted = module._pairs(chains, chains.sizes())
+    if tied or unplaced:
+        assert counted is None
+    else:
+        every = module._runs(chains, 1, (), ())
+        assert counted is not None
+        assert {key: n for key, n in counted.items() if key[0]} == {key: n for key, n in every.items() if key[0]}
+        assert counted.total() == every.total() == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("lost", "complaint"), [("order", "no value in the columns that order"), ("tie", "the same t")]
+)
+def test_a_chain_of_one_record_needs_a_place(lost: str, complaint: str) -> None:
+    last = ("c", None) if lost == "order" else ("b", 2)
+    rows = [("a", 1, "x"), ("a", 2, "y"), ("b", 2, "x"), (*last, "y")]
+    with pytest.raises(RecordsError, match=complaint):
+        transitions(pl.DataFrame(rows, schema=["who", "t", "s"], orient="row"), "s", ChainLayout("t", "who"))
+
+
 def test_far_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_ROWS", 5)
     frame = pl.DataFrame({"t": range(9), "s": range(9)})

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayesdp.advice.advice import Advice
+    from bayesdp.cli import options
     from bayesdp.cli.query_options import Question
-    from bayesdp.frames.source import LazyTable
     from bayesdp.models import Model
 
 __all__ = ["advised"]
 
 
-def advised(data: str | LazyTable, question: Question | None, *, state: str | None, **chosen: Any) -> Advice:
+def advised(data: options.Source, question: Question | None, *, state: str | None, **chosen: Any) -> Advice:
     """Advise on a file; the query is about the states of `state`, or else about a column of numbers."""
     from bayesdp.advice.advise import advise
 
@@ -21,7 +21,7 @@ def advised(data: str | LazyTable, question: Question | None, *, state: str | No
     return advise(data, query, state=state, **chosen)
 
 
-def _described(data: str | LazyTable, state: str | None) -> Model:
+def _described(data: options.Source, state: str | None) -> Model:
     """Return a model with nothing but the column, and the states true and false for a condition."""
     from bayesdp.frames.aggregates import subject_of
     from bayesdp.frames.source import scan

@@ -317,7 +317,7 @@ def fit(
     from bayesdp.session.private_fit_preview import FitPreview
 
     if output is not None:
-        refuse_overwriting(output, options.files(data))
+        refuse_overwriting(output, options.files(*data))
         if not force:
             refuse_replacing(output, "a model", options.model)
     privately = fitting.Privately(
@@ -385,9 +385,9 @@ def diagnose(
     """
     from bayesdp._support.documents import write
 
-    options.picture(plot, [model, *options.files(data), *([] if output is None else [output])])
+    options.picture(plot, [model, *options.files(*data), *([] if output is None else [output])])
     assumed, place = options.model(model), model if output is None else output
-    refuse_overwriting(place, options.files(data))
+    refuse_overwriting(place, options.files(*data))
     if output is not None:
         refuse_replacing(output, "a model", options.model)
     with options.table(data, engine, master) as table:
@@ -485,7 +485,7 @@ def advise(
     """List the models that a table does not contradict, the error of each, and its leakage if it is wrong."""
     from bayesdp.cli import advising
 
-    options.picture(plot, options.files(data))
+    options.picture(plot, options.files(*data))
     columns = {
         "order_by": options.columns("--order-by", order_by),
         "entity": options.columns("--entity", entity),
@@ -508,7 +508,7 @@ def advise(
 def explore(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; by default, neither."),
+        typer.Argument(metavar="MODEL.json | DATA", help="A model or a table; by default, neither."),
     ] = None,
     port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0 chooses a free one.")] = "0",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
@@ -562,7 +562,7 @@ def release(
     from bayesdp.cli import releasing
 
     place = options.ledger(ledger)
-    options.released_picture(plot, [*options.files(data), model, place], dry_run)
+    options.released_picture(plot, [*options.files(*data), model, place], dry_run)
     assumed = options.model(model)
     query = question.under(assumed)
     several = any(len(query.listed.get(by, ())) != 1 for by in query.by_columns)
@@ -640,7 +640,7 @@ def running(
     from bayesdp.cli import releasing
 
     place = options.ledger(ledger)
-    options.released_picture(plot, [*options.files(data), model, place], dry_run)
+    options.released_picture(plot, [*options.files(*data), model, place], dry_run)
     assumed = options.model(model)
     query = question.under(assumed)
     stream: dict[str, Any] = {"every": options.period(every)}

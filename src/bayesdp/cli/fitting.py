@@ -20,7 +20,7 @@ from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
     from bayesdp.diagnostics import Diagnosis
-    from bayesdp.frames.source import LazyTable, Missing
+    from bayesdp.frames.source import Missing
     from bayesdp.models import FitOption, Model
     from bayesdp.session.private_fit import Fit
     from bayesdp.session.private_fit_preview import FitPreview
@@ -114,7 +114,7 @@ def _read(option: FitOption, value: Any) -> Any:
     return options.number(option.flag, value) if option.reads == "number" else value
 
 
-def fitted(data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Model:
+def fitted(data: options.Source, kind: str, chosen: Mapping[str, Any]) -> Model:
     """Fit a model of a kind with the given options; options of other kinds are an error."""
     given = _options_given(kind, chosen)
     return _fittable()[kind].fit(data, **given)
@@ -146,7 +146,7 @@ class Privately:
             raise InvalidInputError(f"{named[0]} goes with --private-tau, a fit that is a release")
         return self.tau is not None
 
-    def fitted(self, data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Fit | FitPreview:
+    def fitted(self, data: options.Source, kind: str, chosen: Mapping[str, Any]) -> Fit | FitPreview:
         """Fit the model by a release that is charged to the ledger, or preview its result and cost."""
         from bayesdp.cli import releasing
 
@@ -248,7 +248,7 @@ def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _read(option, chosen[name]) for name, option in declared.items() if _given(option, chosen[name])}
 
 
-def diagnosis(model: Model, data: str | LazyTable, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
+def diagnosis(model: Model, data: options.Source, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
     """Diagnose a model on a table, on the columns it was fitted on or those that the options name.
 
     If there is no diagnosis, check whether a session would accept the table.

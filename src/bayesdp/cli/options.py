@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from bayesdp._support import validation
 from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.validation import brief, probability
 from bayesdp._support.validation import natural as at_least
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bayesdp.models import Model
 
 __all__ = [
+    "Source",
     "adversary",
     "bounds",
     "columns",
@@ -44,6 +46,9 @@ __all__ = [
     "whole",
 ]
 
+Source: TypeAlias = "str | list[str] | LazyTable"
+"""A table: a path, several paths, or a table that is open in Spark."""
+
 
 def model(path: str | Path) -> Model:
     """Read the model file; errors name its JSON entries."""
@@ -62,32 +67,47 @@ def ledger(url: str | None) -> str | Path:
     return default_ledger() if url is None else url
 
 
-def files(data: str) -> list[str]:
-    """Return the files that a path, a pattern or a database URL names; none if it is invalid."""
+def files(*data: str) -> list[str]:
+    """Return the files that paths, patterns or a database URL name; none for an invalid one."""
     from bayesdp.frames.databases import database_file
     from bayesdp.frames.paths import matching
 
-    try:
-        inside = database_file(data)
-        return matching(data) if inside is None else [inside]
-    except (OSError, ValueError):
-        return []
+    found: list[str] = []
+    for name in data:
+        with suppress(OSError, ValueError):
+            inside = database_file(name)
+            found += matching(name) if inside is None else [inside]
+    return found
 
 
 @contextmanager
-def table(data: str, engine: str, master: str | None) -> Iterator[str | LazyTable]:
-    """Return the table in the engine of --engine; Spark runs only within this context."""
+def table(data: Sequence[str], engine: str, master: str | None) -> Iterator[Source]:
+    """Return the table in the engine of --engine; Spark runs only within this context.
+
+    Several paths are not read here, because only a session knows which of the errors of their records it may show.
+    """
     if engine not in ("polars", "spark"):
         raise InvalidInputError(f"--engine must be polars or spark, not {brief(engine)}")
     if engine == "polars":
         if master is not None:
             raise InvalidInputError("--master requires --engine spark")
-        yield data
+        yield data[0] if len(data) == 1 else _together(data)
         return
     from bayesdp.frames.spark import spark_table
 
-    with spark_table(data, master) as opened:
+    with spark_table(*data, master=master) as opened:
         yield opened
+
+
+def _together(data: Sequence[str]) -> list[str]:
+    """Return several paths; refuses what is no path, which would not be quoted in a list of anything."""
+    from bayesdp.frames.databases import is_database
+    from bayesdp.frames.paths import files_of
+
+    for name in data:
+        if not is_database(name):  # which is refused later
+            files_of(name)
+    return list(data)
 
 
 def picture(path: str | None, inputs: Sequence[str]) -> None:
@@ -134,8 +154,8 @@ def bounds(option: str, texts: tuple[str, str]) -> tuple[float, float]:
             raise InvalidInputError(
                 f"{option} needs two numbers, LOW HIGH, such as {option} 0 100, but {text} came early"
             )
-    low, high = texts
-    return number(option, low), number(option, high)
+    low, high = (validation.number(option, number(option, text)) for text in texts)
+    return low, high
 
 
 def numbers(option: str, text: str) -> list[float]:

@@ -46,10 +46,11 @@ __all__ = [
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
 ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL.json", help="The correlation model, a JSON file.")]
 Data = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="DATA",
-        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; sqlite:///FILE#TABLE.",
+        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; "
+        "sqlite:///FILE#TABLE. Several files, globs or folders of one kind are one table.",
     ),
 ]
 Engine = Annotated[

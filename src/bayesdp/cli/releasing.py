@@ -17,7 +17,6 @@ from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.words import counted
 from bayesdp.cli import options
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.frames.source import LazyTable
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss
 from bayesdp.models import Model
@@ -55,7 +54,7 @@ __all__ = [
 
 @contextmanager
 def session(
-    data: str | LazyTable, model: Model, ledger: str | Path, dataset: str, budget: float | None, **reported: Any
+    data: options.Source, model: Model, ledger: str | Path, dataset: str, budget: float | None, **reported: Any
 ) -> Iterator[Session]:
     """Open a session with the options that are given."""
     with warnings.catch_warnings():
@@ -105,9 +104,7 @@ class Opened(Document):
         return f"{self.dataset} has an account now, with a budget of {self.budget:g}{delta} (entry {self.entry})."
 
 
-def opened(
-    data: str | LazyTable, model: Model, url: str | Path, dataset: str, budget: float, **reported: Any
-) -> Opened:
+def opened(data: options.Source, model: Model, url: str | Path, dataset: str, budget: float, **reported: Any) -> Opened:
     """Open an account without a release, with the options that are given; LedgerError if there is one already."""
     with session(data, model, url, dataset, budget, **reported) as ready:
         state = ready.open_account()
@@ -189,7 +186,7 @@ class Grown(Document):
         )
 
 
-def grown(data: str | LazyTable, model: Model, url: str | Path, dataset: str, reason: str) -> Grown:
+def grown(data: options.Source, model: Model, url: str | Path, dataset: str, reason: str) -> Grown:
     """Let the table of an account grow and say so."""
     with Ledger(url, create=False) as ledger:
         state = let_grow(ledger, data, model, dataset, reason=reason)

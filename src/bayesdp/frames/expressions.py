@@ -18,6 +18,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from bayesdp._support.validation import Scalar, brief, plain_number
@@ -248,6 +249,12 @@ def parse(text: str) -> Condition:
         raise ExpressionError(f"a condition must be a text such as 'steps > 0', not {brief(text)}")
     if len(text) > _LONGEST:
         raise ExpressionError(f"a condition of {len(text)} characters is too long; the limit is {_LONGEST}")
+    return _read(text)
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> Condition:
+    """Return a condition, which does not change; a release reads the same one several times."""
     return _Reader(text).read()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from bayesdp._support.messages import in_python
@@ -12,7 +12,17 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError
 from bayesdp.frames.failures import first_line
 
-__all__ = ["SHEETS", "files_of", "files_together", "is_path", "is_text", "matching", "named_together", "suffix"]
+__all__ = [
+    "SHEETS",
+    "check_once",
+    "files_of",
+    "files_together",
+    "is_path",
+    "is_text",
+    "matching",
+    "named_together",
+    "suffix",
+]
 
 _MOST_NAMED = 3
 
@@ -105,12 +115,17 @@ def files_together(paths: Sequence[str]) -> list[str]:
         raise FrameError(f"{named_together(paths)}: Excel files cannot be read together; save them as .csv or .parquet")
     if len(kinds) > 1:
         raise FrameError(f"{named_together(paths)} are files of different kinds ({', '.join(sorted(kinds))}); name one")
+    check_once(files)
+    return files
+
+
+def check_once(files: Iterable[str]) -> None:
+    """Raise FrameError if a file is named twice, also by a link."""
     known: set[Path] = set()
     for file in files:
         if (real := Path(file).resolve()) in known:
             raise FrameError(f"{file} is named twice, so its records would count twice; name it once")
         known.add(real)
-    return files
 
 
 def named_together(paths: Sequence[str]) -> str:

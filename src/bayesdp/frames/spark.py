@@ -19,7 +19,7 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, MissingDependencyError
 from bayesdp.frames.databases import is_database
 from bayesdp.frames.failures import first_line, refusing
-from bayesdp.frames.paths import matching
+from bayesdp.frames.paths import check_once, matching, named_together
 from bayesdp.frames.snapshots import Snapshot
 from bayesdp.frames.source import LazyTable, scan
 
@@ -30,26 +30,27 @@ _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
 @contextmanager
-def spark_table(path: str, master: str | None = None) -> Iterator[LazyTable]:
+def spark_table(*paths: str, master: str | None = None) -> Iterator[LazyTable]:
     """Open Parquet as a table of Spark, in the active session of this process or in one that is stopped at the end.
 
-    path:   a file, a folder or a glob, or an address that the cluster can read, such as hdfs://host/steps.
+    paths:  files, folders or globs, or addresses that the cluster can read, such as hdfs://host/steps.
     master: where Spark runs, such as spark://host:7077, yarn or local[4]; by default as Spark is configured.
 
     Raises MissingDependencyError without PySpark or Java, InvalidInputError if Spark does not start there, and
-    FrameError for files that are not Parquet.
+    FrameError for files that are not Parquet, or that are named twice.
     """
-    if is_database(path) or _is_other(path):
-        what = "a table of a database" if is_database(path) else brief(path)
-        raise FrameError(
-            f"with Spark only Parquet can be read, not {what}; read it without Spark, or save it as Parquet"
-        )
+    for path in paths:
+        if is_database(path) or _is_other(path):
+            what = "a table of a database" if is_database(path) else brief(path)
+            raise FrameError(
+                f"with Spark only Parquet can be read, not {what}; read it without Spark, or save it as Parquet"
+            )
     if master is not None and not _MASTER.fullmatch(master):
         raise InvalidInputError(
             name_of("master") + f" must be spark://host:7077, yarn, k8s://host or local[4], not {brief(master)}"
         )
     with _running(master) as session:
-        yield _opened(session, path)
+        yield _opened(session, paths)
 
 
 def _is_other(path: str) -> bool:
@@ -60,14 +61,27 @@ def _is_folder(path: str) -> bool:
     return "://" in path or Path(path).is_dir()
 
 
-def _opened(session: Any, path: str) -> LazyTable:
+def _opened(session: Any, paths: Sequence[str]) -> LazyTable:
     """Return the table in files; types are guessed if names of folders, such as year=2012, are columns."""
-    here = [] if _is_folder(path) else matching(path)
-    with refusing(lambda error: _refusal(path, error)):
-        native = session.read.parquet(*(here or [path]))
-        files = native.inputFiles()
-    named = any("=" in folder for file in files for folder in file.split("/")[:-1])
-    return replace(scan(native), name=path, guessed=named, snapshot=_snapshot(path, files))
+    tables = [_read(session, path, [path]) for path in paths]
+    files = [file for native in tables for file in native.inputFiles()]
+    named, name = any("=" in folder for file in files for folder in file.split("/")[:-1]), named_together(paths)
+    if len(paths) > 1:
+        if named:
+            raise FrameError(f"{name} have folders whose names are columns; name one folder alone, not with others")
+        check_once(unquote(urlsplit(file).path) if file.startswith("file:") else file for file in files)
+    native = tables[0] if len(paths) == 1 else _read(session, name, paths)
+    return replace(scan(native), name=name, guessed=named, snapshot=_snapshot(name, files))
+
+
+def _read(session: Any, name: str, paths: Sequence[str]) -> Any:
+    with refusing(lambda error: _refusal(name, error)):
+        return session.read.parquet(*(file for path in paths for file in _found(path)))
+
+
+def _found(path: str) -> list[str]:
+    """Return the files of a glob on this machine; else the path, which Spark reads."""
+    return ([] if _is_folder(path) else matching(path)) or [path]
 
 
 def _refusal(path: str, error: BaseException) -> FrameError:
@@ -75,12 +89,12 @@ def _refusal(path: str, error: BaseException) -> FrameError:
     return FrameError(f"cannot read {path}: {why}")
 
 
-def _snapshot(path: str, files: Sequence[str]) -> Snapshot | None:
+def _snapshot(name: str, files: Sequence[str]) -> Snapshot | None:
     """Return a snapshot of the files if they are all on this machine; those of a cluster cannot be checked."""
     addresses = [urlsplit(file) for file in files]
     local = [unquote(address.path) for address in addresses if address.scheme == "file"]
     here = bool(files) and len(local) == len(files) and all(Path(file).is_file() for file in local)
-    return Snapshot.of(path, local) if here else None
+    return Snapshot.of(name, local) if here else None
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
+from importlib import import_module
 from operator import or_
 from typing import Any, NamedTuple, NoReturn
 
@@ -72,6 +73,10 @@ class Transitions:
     gaps: bool
     condition: bool = False
     strata: tuple[Stratum, ...] = ()
+
+
+Window = Callable[[Any], Any]
+"""Returns an expression of earlier records, written with the `col` and `lit` of a module: of Narwhals, or Polars."""
 
 
 class Sizes(NamedTuple):
@@ -211,6 +216,27 @@ class Sequences:
             return expression.over(*self.entity_columns, order_by=list(self.orders))
         return expression.over(*self.entity_columns) if self.entity_columns else expression
 
+    def moved(self, frame: Any, along: Mapping[str, Window], marked: int | None) -> Any:
+        """Return a frame with expressions along each chain, the last one only where the order moved, else `marked`.
+
+        The order does not move at a first record, at a tied one, and where it or the one before is missing.
+
+        Narwhals makes a window of each term; Polars itself makes one of a whole expression, which is faster.
+        """
+
+        def only_moved(these: Any) -> Any:
+            differs = these.col("o0") != these.col("o0").shift(1)
+            return these.when(differs).then(last(these)).otherwise(these.lit(marked))
+
+        (*others, (name, last)) = along.items()
+        windows = {**dict(others), name: only_moved}
+        if not self.table.engine.is_polars():
+            return frame.with_columns(**{name: self.ordered(window(nw)) for name, window in windows.items()})
+        polars: Any = import_module("polars")
+        by, order = list(self.entity_columns) or None, list(self.orders)
+        native = {name: window(polars).over(by, order_by=order) for name, window in windows.items()}
+        return nw.from_native(frame.to_native().with_columns(**native)).lazy()
+
     def position(self) -> nw.Expr:
         """Return the position of each record in its chain, starting at 1; of chains that are `numbered`."""
         place = self.ordered(nw.col("o0").cum_count())
@@ -321,6 +347,42 @@ class Sequences:
                 counts[tuple(map(plain, key))] += whole(count)
         return counts
 
+    def count_moved(
+        self,
+        along: Mapping[str, Window],
+        chains: int,
+        *,
+        marked: int | None = None,
+        after: Mapping[str, nw.Expr] | None = None,
+        by: Sequence[str],
+    ) -> Counter[tuple[Any, ...]] | None:
+        """Count records as `count` does, with one window less; None if some are tied, or have no place in a chain.
+
+        along, marked: as in `moved`; the last of these is the last to count `by`.
+        chains:        how many chains have records, at least.
+
+        The first record of every chain is marked. So if no more records than chains are marked, no other record is.
+        """
+
+        def grouped(frame: Any) -> Any:
+            frame = self.own(self.moved(frame, along, marked))
+            frame = frame.with_columns(**after) if after else frame
+            counts = nw.len().alias("count"), nw.col("o0").count().alias("placed")
+            return frame.group_by(*by).agg(*counts).head(_MOST_ROWS)
+
+        found: Counter[tuple[Any, ...]] = Counter()
+        unplaced = unmoved = 0
+        for part in self.along.parts(grouped):
+            if len(part) >= _MOST_ROWS:
+                return None
+            for *key, count, placed in part:
+                values, number = tuple(map(plain, key)), whole(count)
+                relation = None if values[-1] == marked else FOLLOWS
+                found[(*values, relation)] += number
+                unplaced += number - whole(placed)
+                unmoved += number if relation is None else 0
+        return found if unplaced == 0 and unmoved <= chains else None
+
     def relations(self) -> Counter[Any]:
         """Return the number of records with each relation to the one before."""
         return _relations(self.count({}))
@@ -389,7 +451,8 @@ def transitions(
         public = [name for name in within if name in table]
         chains, sizes, rows = counted_chains(table, state, layout, missing, public, back=memory)
         lacking = sizes.lacking
-        runs = _runs(chains, memory, within, public)
+        runs = _pairs(chains, sizes) if memory == 1 and not within else None
+        runs = _runs(chains, memory, within, public) if runs is None else runs
     relations = _relations(runs)
     chains.check(relations, layout, sizes)
     last = memory - 1
@@ -428,6 +491,14 @@ def counted_chains(
     if sizes.lacking == rows:
         raise RecordsError(f"no record of {table.name} has a value of {state!r}")
     return chains, sizes, rows
+
+
+def _pairs(chains: Sequences, sizes: Sizes) -> Counter[tuple[Any, ...]] | None:
+    """Return what `_runs` returns of pairs, faster, if there is no step and every record has a state and a place."""
+    if sizes.lacking or not chains.placed_by_order:
+        return None
+    pairs = chains.count_moved({"p": lambda these: these.col("s").shift(1)}, sizes.chains, by=("s", "p"))
+    return None if pairs is None else Counter({(p, n, r): count for (n, p, r), count in pairs.items()})
 
 
 def _runs(chains: Sequences, memory: int, within: Sequence[str], public: Sequence[str]) -> Counter[tuple[Any, ...]]:

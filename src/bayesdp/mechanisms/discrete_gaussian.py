@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
@@ -122,6 +123,7 @@ def _rho(loss: Loss) -> float:
     return loss.rho
 
 
+@lru_cache(maxsize=16)
 def _measurement(scale: float, dimension: int) -> Any:
     """Return OpenDP's mechanism on vectors of 64-bit integers, whose distance in ℓ2 need not be a whole number."""
     from opendp.domains import atom_domain, vector_domain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
@@ -112,6 +113,7 @@ def _tau(loss: Loss) -> float:
     return loss.tau
 
 
+@lru_cache(maxsize=16)
 def _measurement(scale: float, dimension: int) -> Any:
     """Return OpenDP's mechanism on vectors of 64-bit integers (its plain `int` is 32 bits)."""
     from opendp.domains import atom_domain, vector_domain
