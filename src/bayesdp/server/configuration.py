@@ -204,8 +204,6 @@ def _dataset(name: str, table: _Table) -> DatasetEntry:
     )
     if entry.master is not None and entry.engine != "spark":
         raise table.fault("master", '"master" requires "engine" = "spark"')
-    if entry.engine == "spark" and not isinstance(entry.data, str):
-        raise table.fault("data", "Spark reads one path, a folder or a glob; name it alone")
     table.refuse_others()
     return entry
 

@@ -31,8 +31,8 @@ def table_of(entry: DatasetEntry) -> Iterator[object]:
     if entry.engine == "spark":
         from bayesdp.frames.spark import spark_table
 
-        assert isinstance(entry.data, str)
-        with spark_table(entry.data, master=entry.master) as table:
+        paths = (entry.data,) if isinstance(entry.data, str) else entry.data
+        with spark_table(*paths, master=entry.master) as table:
             yield table
     else:
         yield entry.data if isinstance(entry.data, str) else list(entry.data)
