@@ -129,14 +129,20 @@ def held_up(folder: Path, connections: int, read_seconds: float = 10.0) -> Findi
         token = server.token("ada")
         memory = server.megabytes()
         place = ("127.0.0.1", server.port)
-        begins = (
+        begins = [
             b"GET /v1/datasets HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-            b"POST /v1/datasets/race/release HTTP/1.1\r\n"
-            b"Host: x\r\nAuthorization: Bearer " + token.encode() + b"\r\nContent-Length: 1000\r\n\r\n{",
-        )
+            *(
+                b"POST %s HTTP/1.1\r\nHost: x\r\n%bContent-Length: 100000\r\n\r\n{" % (path, shown)
+                for path, shown in (
+                    (b"/v1/datasets/race/release", b"Authorization: Bearer %s\r\n" % token.encode()),
+                    (b"/v1/datasets/race/release", b""),
+                    (b"/health/live", b""),
+                )
+            ),
+        ]
         slow = [socket.create_connection(place, 5) for _ in range(connections)]
         for number, each in enumerate(slow):
-            each.sendall(begins[number % 2])
+            each.sendall(begins[number % len(begins)])
         begun, answered = time.monotonic(), 0
         with Wire(server.url) as wire:
             while slow and time.monotonic() < begun + _LONGEST:

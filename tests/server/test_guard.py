@@ -156,3 +156,13 @@ def test_metrics_are_for_those_who_may_monitor(client: str | None, header: bytes
     scope = {"type": "http", "path": "/metrics", "method": "GET", "headers": headers, "client": address}
     asyncio.run(guarded(scope, nothing, send))  # type: ignore[arg-type]
     assert said[0] == status
+
+
+def test_a_body_that_was_not_read_ends_its_connection(served: Served) -> None:
+    body = {"query": {"query": "count", "column": "s", "equals": 1}, "epsilon": 0.25}
+    path = "/v1/datasets/steps/preview"
+    assert "connection" not in served.client.post(path, json=body, headers=served.headers()).headers
+    assert "connection" not in served.client.get(path).headers, "there is no body to wait for"
+    for refused in (served.client.post(path, json=body), served.client.post("/health/live", json=body)):
+        assert refused.status_code in (401, 405)
+        assert refused.headers["connection"] == "close"

@@ -17,7 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 from bayesdp import __version__
 from bayesdp.errors import BayesDPError, InvalidInputError, TimeLimitError
 from bayesdp.server.configuration import Analyst
-from bayesdp.server.guard import Guard
+from bayesdp.server.guard import Guard, ending_unread
 from bayesdp.server.identity import DeniedError, Identity
 from bayesdp.server.jobs import Job, Outcome, TooManyJobsError
 from bayesdp.server.messages import ASGI, written
@@ -87,7 +87,7 @@ def application(
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Prefer"],
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )
-    return Observed(inside, journal, metrics, configuration.datasets)
+    return Observed(ending_unread(inside), journal, metrics, configuration.datasets)
 
 
 def _api(service: Service, metrics: Metrics, until_stopped: AbstractContextManager[object] | None) -> FastAPI:

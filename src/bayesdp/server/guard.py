@@ -17,7 +17,7 @@ from bayesdp.server.identity import DeniedError, Identity
 from bayesdp.server.messages import ASGI, Message, Receive, Scope, Send, header, send_json
 from bayesdp.server.refusals import DENIED, RETRY_AFTER, error_document
 
-__all__ = ["OPEN", "Guard", "Rates", "deny"]
+__all__ = ["OPEN", "Guard", "Rates", "deny", "ending_unread"]
 
 OPEN = frozenset({"/health/live", "/v1/openapi.json", "/v1/docs"})
 """What anybody may read: nothing in it depends on the data sets."""
@@ -29,6 +29,31 @@ _TOO_SLOW = error_document("RemoteError", "the request did not arrive in time")
 _STOPPING = error_document("RemoteError", "the server is stopping; ask again later")
 
 _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
+
+
+_UNREAD = "bayesdp.unread"
+
+
+def ending_unread(inside: ASGI) -> ASGI:
+    """Return an application that closes the connection after an answer to a request whose body was not read.
+
+    Such a body might never end, and nothing would limit how long the server waits for it.
+    """
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and scope[_UNREAD]:
+                message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+            await send(message)
+
+        headers = [(name.lower(), value) for name, value in scope.get("headers", ())]
+        scope[_UNREAD] = any(
+            name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
+            for name, value in headers
+        )
+        await inside(scope, receive, sending)
+
+    return application
 
 
 class Rates:
@@ -139,13 +164,14 @@ class Guard:
             async with asyncio.timeout(self._limits.read_seconds):
                 body = await _read(receive, self._limits.body, header(scope, b"content-length"))
         except TimeoutError:
-            await send_json(send, 408, _TOO_SLOW, [(b"connection", b"close")])
+            await send_json(send, 408, _TOO_SLOW)
             return
         except _TooLargeError:
-            await send_json(send, 413, _TOO_LARGE, [(b"connection", b"close")])
+            await send_json(send, 413, _TOO_LARGE)
             return
         except ConnectionResetError:
             return
+        scope[_UNREAD] = False
         given = False
 
         async def receiving() -> Message:
