@@ -25,6 +25,7 @@ def main() -> None:
         ("python -c 'import typer'", None, ("-c", "import typer")),
         ("python -c 'import numpy'", None, ("-c", "import numpy")),
         ("python -c 'import bayesdp'", 0.3, ("-c", "import bayesdp")),
+        ("python -c 'import bayesdp.client'", None, ("-c", "import bayesdp.client")),
         ("bayesdp --help", None, ("-m", "bayesdp", "--help")),
     ):
         report(name, seconds(*arguments), baseline=baseline, beside="python -c pass", at_most=limit)

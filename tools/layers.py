@@ -17,12 +17,12 @@ PACKAGE = Path(__file__).parents[1] / "src" / "bayesdp"
 
 LAYERS = (
     {"errors", "_support", "rounding"},
-    {"queries", "models", "losses", "concentrated", "accuracy", "noise_sums", "window_trees"},
+    {"queries", "model_notes", "models", "losses", "concentrated", "accuracy", "noise_sums", "window_trees"},
     {"theorems"},
     {"calibration", "mechanisms"},
     {"frames", "diagnostics", "advice"},
     {"ledger"},
-    {"session"},
+    {"session", "client"},
     {"audit", "plotting", "experiments", "testing"},
     {"explorer", "server", "cli"},
     {"__main__"},
@@ -46,19 +46,26 @@ def part_of(module: str) -> str | None:
     return names[1] if names[0] == "bayesdp" and len(names) > 1 else None
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and dotted name of every import that is carried out when the code runs."""
+def carried_out(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield every import that is carried out when the code runs."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        else:
+            yield from carried_out(node)
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and dotted name of every import that is carried out when the code runs."""
+    for node in carried_out(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module == "bayesdp":
+        elif node.module == "bayesdp":
             yield from ((node.lineno, f"bayesdp.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             yield node.lineno, node.module
-        else:
-            yield from imported(node)
 
 
 def public(package: Path) -> dict[str, str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bayesdp.advice.advise import advise
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
+    from bayesdp.client.remote import connect
     from bayesdp.errors import BayesDPError
     from bayesdp.frames.bins import bin_names, binned
     from bayesdp.losses import ApproximateLoss, ConcentratedLoss, PrivacyProfile, PureLoss
@@ -116,6 +117,7 @@ __all__ = [
     "calibrate",
     "check_table",
     "compare",
+    "connect",
     "errors",
     "leakage",
     "ledger",
@@ -174,6 +176,7 @@ _HOMES = {
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
+    "connect": "client.remote",
     "errors": "",
     "leakage": "theorems.leakage",
     "ledger": "",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "BETA",
+    "NOISE_LAWS",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Gaussian",
@@ -39,6 +41,9 @@ __all__ = [
     "rho_for_accuracy",
     "tau_for_accuracy",
 ]
+
+BETA = 0.05
+"""The probability of being wrong for which accuracies are stated, unless another is asked."""
 
 _TRIM, _TRIMMED = 1e-40, 1e-30
 """Binomial terms below the first, relative to the mode, are left out; their sum is less than the second."""
@@ -210,6 +215,13 @@ class DiscreteGaussian(_ScaledNoise):
 
     def _alpha(self, beta: float) -> float:
         return _gaussian_alpha(self, beta)
+
+
+NOISE_LAWS: dict[str, type[DiscreteLaplace | DiscreteGaussian]] = {
+    "laplace": DiscreteLaplace,
+    "gaussian": DiscreteGaussian,
+}
+"""The law of each kind of noise that answers may have."""
 
 
 @lru_cache(maxsize=16)

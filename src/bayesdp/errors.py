@@ -6,13 +6,14 @@ Every refusal raises a subclass of `BayesDPError`, and releases nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_FLOOR, Context
 from typing import Any
 
 from bayesdp._support.messages import Message, param
 
 __all__ = [
+    "AccessError",
     "AccountChangedError",
     "AllowanceError",
     "AnsweredError",
@@ -34,6 +35,7 @@ __all__ = [
     "QueryError",
     "RecordsError",
     "RefusedError",
+    "RemoteError",
     "TheoremError",
     "TimeLimitError",
     "TooLargeError",
@@ -273,3 +275,33 @@ class AnsweredError(LedgerError):
 
 class MissingDependencyError(BayesDPError, ImportError):
     """An optional part needs a package that is not installed; the message names the extra that installs it."""
+
+
+class AccessError(BayesDPError):
+    """A server does not know the token, or the token may not ask this data set; the message does not say which."""
+
+
+class RemoteError(BayesDPError):
+    """A server cannot be reached, or answers in a way that this version does not understand."""
+
+
+def received(document: Mapping[str, Any]) -> BayesDPError:
+    """Return the exception that a server tells of: of the same class, with the same message and public numbers.
+
+    An unknown name is a RemoteError.
+
+    >>> document = {"error": "BudgetError", "message": "it is spent", "requested": 1.0, "remaining": 0.25}
+    >>> error = received(document)
+    >>> type(error).__name__, str(error), error.remaining
+    ('BudgetError', 'it is spent', 0.25)
+    >>> type(received({"error": "SomethingNew", "message": "no"})).__name__
+    'RemoteError'
+    """
+    name = document.get("error")
+    kind: type[BayesDPError] = globals()[name] if isinstance(name, str) and name in __all__ else RemoteError
+    entries = {name: _frozen(value) for name, value in document.items() if name not in ("kind", "error", "message")}
+    return _again(kind, (str(document.get("message", "no reason is given")),), entries)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

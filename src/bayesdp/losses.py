@@ -26,6 +26,7 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.rounding import down, exact_sum, float_above, shown_above, shown_below, up
 
 __all__ = [
+    "LIFT",
     "ApproximateLoss",
     "ConcentratedLoss",
     "Loss",
@@ -38,6 +39,9 @@ __all__ = [
     "concentrated",
     "under_replacement",
 ]
+
+LIFT = "docs/theory/approximate.md"
+"""The page that proves how theorems about pure losses cover all others."""
 
 Neighbours = Literal["replace", "add-remove"]
 """How neighbouring data sets differ: one record is replaced, or one is added or removed."""

@@ -11,7 +11,7 @@ import pytest
 
 import bayesdp
 from bayesdp._support import hooks
-from bayesdp.errors import BayesDPError
+from bayesdp.errors import BayesDPError, MissingDependencyError
 
 CALLED = re.compile(r'hooks\.(?:call|resolve)\(\s*"([\w.]+)"')
 
@@ -63,3 +63,10 @@ def test_importing_any_module_names_the_providers_and_loads_none() -> None:
     )
     reported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert reported == f"{len(hooks.providers())} set()\n"
+
+
+def test_a_module_of_the_whole_package_that_is_missing_is_named() -> None:
+    with pytest.raises(MissingDependencyError, match=r"Thing needs the whole bayesdp.*: pip install bayesdp"):
+        hooks.load("bayesdp.not_here.either:Thing")
+    with pytest.raises(ModuleNotFoundError, match="not_anywhere"):
+        hooks.load("not_anywhere:Thing")

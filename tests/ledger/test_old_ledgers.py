@@ -22,8 +22,8 @@ from bayesdp.ledger import Charge, Ledger
 from bayesdp.ledger.database import SCHEMA
 from bayesdp.queries import LedgerKey
 from bayesdp.session.answer import Answer
+from bayesdp.session.history import release_stored
 from bayesdp.session.overview import overview
-from bayesdp.session.releases import release_stored
 
 MODEL = {"type": "independent"}
 HEIGHT = "höhe"

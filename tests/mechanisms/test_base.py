@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from bayesdp.accuracy import NOISE_LAWS
 from bayesdp.errors import InvalidInputError
-from bayesdp.losses import PureLoss
+from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import (
     DiscreteLaplaceMechanism,
     Mechanism,
@@ -77,3 +78,8 @@ def test_noise_is_made_for_the_loss_it_costs_only() -> None:
     for call in (lambda: kind.for_loss(OtherLoss(0.5), 1, 1), lambda: kind.fits(OtherLoss(0.5), 1)):
         with pytest.raises(InvalidInputError, match="not other privacy"):
             call()
+
+
+def test_answers_know_the_law_of_each_kind_of_noise() -> None:
+    kinds: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
+    assert {kind: type(noise_for(loss).law_of(2.0)) for kind, loss in kinds.items()} == NOISE_LAWS

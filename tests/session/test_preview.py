@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.errors import BayesDPError, CalibrationError
+from bayesdp.errors import BayesDPError, CalibrationError, InvalidInputError
+from bayesdp.session.preview import Preview
 from bayesdp.session.session import Session
 
 ACTIVE = bdp.Count("steps > 0", equals=True)
@@ -75,3 +78,16 @@ def test_a_preview_warns_too(tmp_path: Path) -> None:
         assert session.preview(bdp.Count("x", equals=1), epsilon=1.0).warnings == ()
         assert "hardly a promise" in str(session.preview(bdp.Count("x", equals=1), epsilon=30.0))
         assert "at most at 73.2 : 26.8" in str(session.preview(bdp.Count("x", equals=1), epsilon=1.0))
+
+
+def test_a_preview_reads_its_own_json(session: Session) -> None:
+    foreseen = session.preview(ACTIVE, epsilon=0.5)
+    document = json.loads(foreseen.to_json())
+    assert Preview.from_dict(document) == foreseen
+    assert Preview.from_dict({**document, "kind": "preview", "schema": 1}) == foreseen
+    wrong: list[dict[str, Any]] = [{"alpha": "far"}, {"interval": [1.0, "a"]}, {"query": {}}, {"schema": 2}]
+    for changed in wrong:
+        with pytest.raises(InvalidInputError):
+            Preview.from_dict({**document, **changed})
+    with pytest.raises(InvalidInputError, match="the preview lacks beta"):
+        Preview.from_dict({name: value for name, value in document.items() if name != "beta"})

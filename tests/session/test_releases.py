@@ -9,8 +9,9 @@ from answers import answered  # type: ignore[import-not-found]
 
 from bayesdp.errors import LedgerError
 from bayesdp.session.answer import Answer
+from bayesdp.session.history import release_stored
 from bayesdp.session.randomize import Randomized
-from bayesdp.session.releases import Releases, release_stored
+from bayesdp.session.releases import Releases
 
 FLIPPED = Randomized("x", 0.5, 0.25, 1.0, 1.0, 1.0, "markov-mixing", 7, "ab")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,47 @@ def test_a_stream_with_a_delta_has_gaussian_noise(tmp_path: Path) -> None:
             assert released.latest.noise_kind == "gaussian"
             assert session.delta == 1e-6
     assert charges(tmp_path) == 1
+
+
+@pytest.mark.parametrize(("hours", "query"), [(12, ON), (24 * 3 + 1, ON), (24 * 2 + 1, Histogram("on", cells=[0, 1]))])
+def test_totals_read_their_own_json(tmp_path: Path, hours: int, query: Query) -> None:
+    released = totals(tmp_path, hours, query)
+    document = json.loads(released.to_json())
+    read = RunningTotals.from_dict(document)
+    assert (str(read), json.loads(read.to_json())) == (str(released), document)
+    assert (read.promise, read.posting, read.values) == (released.promise, released.posting, released.values)
+    assert [answer.interval(0.5) for answer in read] == [answer.interval(0.5) for answer in released]
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the JSON of two totals."""
+    return dict(json.loads(totals(tmp_path_factory.mktemp("stream"), 49).to_json()))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"kind": "answer"},
+        {"schema": 2},
+        {"query": {"query": "nothing"}},
+        {"every": 0},
+        {"horizon": -1},
+        {"errors": []},
+        {"errors": [{"periods": 1}]},
+        {"totals": []},
+        {"totals": [3]},
+        {"latest": None},
+    ],
+)
+def test_what_are_no_totals_is_refused(stream: dict[str, Any], changed: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        RunningTotals.from_dict({**stream, **changed})
+
+
+def test_terms_without_totals_are_complete(tmp_path: Path) -> None:
+    document = json.loads(totals(tmp_path, 12).to_json())
+    for name in ("assumption", "timestamp"):
+        terms = {entry: value for entry, value in document["terms"].items() if entry != name}
+        with pytest.raises(InvalidInputError, match=f"the terms lack {name}"):
+            RunningTotals.from_dict({**document, "terms": terms})

@@ -99,6 +99,7 @@ FIRST = (
     "docs/api/models.md",
     "docs/api/queries.md",
     "docs/api/sessions.md",
+    "docs/api/client.md",
     "docs/api/ledgers.md",
     "docs/theory/contraction.md",
     "docs/theory/side-information.md",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from bayesdp.errors import BayesDPError
+from bayesdp.errors import BayesDPError, MissingDependencyError
 
 __all__ = ["call", "load", "providers", "register", "resolve"]
 
@@ -45,8 +45,18 @@ def call(hook: str, /, *arguments: Any, **options: Any) -> Any:
 def load(address: str) -> Any:
     """Return the object "module:name", or the module if there is no name.
 
+    Raises MissingDependencyError for a module of this package that is not installed: bayesdp-client has only some.
+
     >>> load("math:gcd")(12, 18)
     6
     """
     module, _, name = address.partition(":")
-    return getattr(import_module(module), name) if name else import_module(module)
+    try:
+        loaded = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("bayesdp."):
+            raise
+        raise MissingDependencyError(
+            f"{name or module} needs the whole bayesdp, and only bayesdp-client is installed: pip install bayesdp"
+        ) from None
+    return getattr(loaded, name) if name else loaded

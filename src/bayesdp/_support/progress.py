@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from threading import Timer
 from typing import TypeVar
 
@@ -49,7 +50,7 @@ def progress_bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
     if listener is not None:
         yield _reported_to(listener, total, label)
         return
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or find_spec("rich") is None:  # bayesdp-client does without
         yield lambda steps: None
         return
     from rich.console import Console

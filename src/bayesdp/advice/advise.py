@@ -13,6 +13,7 @@ from bayesdp._support.messages import in_python, param, params
 from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
+from bayesdp.accuracy import BETA
 from bayesdp.advice.advice import Advice
 from bayesdp.advice.chains import STEPS, ChainEvidence, chain_tests, of_two_states, priced_chain_assumptions
 from bayesdp.advice.claims import SEPARATE, Evidence, consistent
@@ -46,7 +47,6 @@ from bayesdp.models import ArbitraryGroups, ChainLayout, Independent
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.queries import Count, Quantile, Query
 from bayesdp.rounding import shown_above
-from bayesdp.theorems.leakage import BETA
 
 __all__ = ["advise"]
 

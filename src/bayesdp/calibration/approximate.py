@@ -15,7 +15,7 @@ from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import Document
 from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale, rho_for_accuracy, tau_for_accuracy
+from bayesdp.accuracy import BETA, Gaussian, Laplace, gaussian_scale, laplace_scale, rho_for_accuracy, tau_for_accuracy
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.calibration.credibility import Uncertainty
 from bayesdp.calibration.search import stepped_down
@@ -34,7 +34,7 @@ from bayesdp.queries import AnyMechanism, Query
 from bayesdp.rounding import down, float_below, shown_above, shown_below
 from bayesdp.theorems.approximate import ApproximateLeakage, approximate_report, promised_with_delta
 from bayesdp.theorems.ask import Reply, ask
-from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, check_queries, combined_leakage
+from bayesdp.theorems.leakage import ANY_OF, Assessment, check_queries, combined_leakage
 from bayesdp.theorems.lift import allowed_delta, objection
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem

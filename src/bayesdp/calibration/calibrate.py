@@ -19,7 +19,7 @@ from bayesdp._support.documents import Document
 from bayesdp._support.messages import params
 from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
+from bayesdp.accuracy import BETA, Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
 from bayesdp.calibration.search import SMALLEST_SHARE, searched, stepped_down
 from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
@@ -28,7 +28,7 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.ask import ApplicableTheorems, Reply, ask
-from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promised, report
+from bayesdp.theorems.leakage import ANY_OF, Leakage, check_queries, promised, report
 from bayesdp.theorems.registry import theorem_named, theorems
 from bayesdp.theorems.spend import Released, Spend, as_spend, spend_with
 from bayesdp.theorems.theorem import Theorem

@@ -12,7 +12,7 @@ from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import impossible
+from bayesdp.accuracy import BETA, impossible
 from bayesdp.calibration.calibrate import Option, combined, options, row_of
 from bayesdp.calibration.prior_art import PRIOR_ART, Published, PublishedResult
 from bayesdp.errors import InvalidInputError
@@ -20,7 +20,6 @@ from bayesdp.losses import Neighbours
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.theorems.leakage import BETA
 from bayesdp.theorems.registry import theorem_named
 
 if TYPE_CHECKING:

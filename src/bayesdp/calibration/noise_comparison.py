@@ -8,7 +8,7 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.display import PrintedTable, Section, lines
-from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale
+from bayesdp.accuracy import BETA, Gaussian, Laplace, gaussian_scale, laplace_scale
 from bayesdp.calibration.approximate import NoiseKind, NoiseOption, check_neighbours, noise_options
 from bayesdp.calibration.calibrate import Option
 from bayesdp.calibration.comparison import Comparison
@@ -16,7 +16,6 @@ from bayesdp.losses import Neighbours
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.theorems.leakage import BETA
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["NoiseComparison", "NoiseRow", "compare_noise"]

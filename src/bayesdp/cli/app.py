@@ -15,18 +15,17 @@ from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
 from bayesdp.cli import completion, fitting, options
 from bayesdp.cli.budget import budget_app
+from bayesdp.cli.opening import Opening, Server, described, opening
 from bayesdp.cli.parameters import (
-    Accept,
     AsJson,
+    Authority,
     Beta,
-    BudgetDelta,
     Credibility,
     Data,
-    Dataset,
     Delta,
     Engine,
     FirstBudget,
-    Growing,
+    HeadsFile,
     LedgerUrl,
     Master,
     Missing,
@@ -40,11 +39,14 @@ from bayesdp.cli.parameters import (
     Responsible,
     Separate,
     Share,
+    SomeDataset,
     TheoremName,
+    TokenFile,
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
 from bayesdp.cli.serving import serve_app
+from bayesdp.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration
@@ -528,12 +530,10 @@ def explore(
 
 @app.command()
 @QueryOptions
+@opening
 def release(
-    data: Data,
-    model: ModelOption,
+    place: Opening,
     question: Question,
-    dataset: Dataset,
-    ledger: LedgerUrl = None,
     epsilon: MoreLeakage = None,
     alpha: Annotated[
         str | None, typer.Option(metavar="α", help="The largest error allowed, instead of --epsilon.")
@@ -541,29 +541,18 @@ def release(
     beta: Beta = "0.05",
     share: Share = None,
     noise: Noise = None,
-    budget: FirstBudget = None,
-    budget_delta: BudgetDelta = None,
-    missing: Missing = None,
-    accept_violated: Accept = None,
-    by: Responsible = None,
-    separate_because: Separate = None,
-    credibility: Credibility = None,
-    growing: Growing = False,
-    public: Public = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the cost of the release without releasing or charging anything.")
     ] = False,
     plot: Plot = None,
-    engine: Engine = "polars",
-    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question with noise, and charge the ledger for it."""
-    from bayesdp.cli import releasing
+    """Answer a question with noise, and charge the ledger for it.
 
-    place = options.ledger(ledger)
-    options.released_picture(plot, [*options.files(*data), model, place], dry_run)
-    assumed = options.model(model)
+    With --server, a server that holds the data answers; the token is in BAYESDP_TOKEN.
+    """
+    options.released_picture(plot, place.inputs, dry_run)
+    assumed = place.assumed()
     query = question.under(assumed)
     several = any(len(query.listed.get(by, ())) != 1 for by in query.by_columns)
     if plot is not None:
@@ -574,15 +563,7 @@ def release(
     if share is None or epsilon is not None or alpha is not None:
         target |= options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"beta": options.number("--beta", beta)} | ({} if noise is None else {"noise": noise})
-    limit = None if budget is None else options.positive("--budget", budget)
-    reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
-    reported |= {"public": options.columns("--public", public)}
-    reported |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
-    reported |= options.promised(budget_delta)
-    with (
-        options.table(data, engine, master) as table,
-        releasing.session(table, assumed, place, dataset, limit, **reported) as opened,
-    ):
+    with place.opened(assumed) as opened:
         if dry_run:
             print(text_of(opened.preview(query, **target), as_json))
         elif several:
@@ -596,11 +577,10 @@ def release(
 
 @app.command(short_help="Release running totals: every hour, day, week or month, charged once.")
 @QueryOptions
+@opening
 def running(
-    data: Data,
-    model: ModelOption,
+    place: Opening,
     question: Question,
-    dataset: Dataset,
     every: Annotated[
         str,
         typer.Option(
@@ -610,51 +590,31 @@ def running(
     horizon: Annotated[
         str | None, typer.Option(metavar="N", help="The number of periods; unlimited by default.")
     ] = None,
-    ledger: LedgerUrl = None,
     epsilon: MoreLeakage = None,
     beta: Beta = "0.05",
     share: Share = None,
     noise: Noise = None,
-    budget: FirstBudget = None,
-    budget_delta: BudgetDelta = None,
-    missing: Missing = None,
-    accept_violated: Accept = None,
-    by: Responsible = None,
-    separate_because: Separate = None,
-    credibility: Credibility = None,
-    growing: Growing = False,
-    public: Public = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the cost and the errors without releasing or charging anything.")
     ] = False,
     plot: Plot = None,
-    engine: Engine = "polars",
-    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Release the totals so far, period after period, and charge the ledger once, when the stream starts.
 
     Run it again when the table has grown: the same query, period, horizon and ε continue the stream. A period is
-    complete once the table has a record after it.
+    complete once the table has a record after it. With --server, a server that holds the data answers.
     """
-    from bayesdp.cli import releasing
-
-    place = options.ledger(ledger)
-    options.released_picture(plot, [*options.files(*data), model, place], dry_run)
-    assumed = options.model(model)
+    if dry_run and place.server is not None:
+        raise InvalidInputError("--dry-run of running totals is for the holder of the data; a server starts a stream")
+    options.released_picture(plot, place.inputs, dry_run)
+    assumed = place.assumed()
     query = question.under(assumed)
     stream: dict[str, Any] = {"every": options.period(every)}
     stream |= {} if horizon is None else {"horizon": options.natural("--horizon", horizon)}
     stream |= options.numbers_given({"--epsilon": epsilon, "--share": share})
     stream |= {"beta": options.number("--beta", beta)} | ({} if noise is None else {"noise": noise})
-    limit = None if budget is None else options.positive("--budget", budget)
-    reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
-    reported |= {"public": options.columns("--public", public), "separate_because": separate_because}
-    reported |= {"credibility": options.credibility(credibility)} | options.promised(budget_delta)
-    with (
-        options.table(data, engine, master) as table,
-        releasing.session(table, assumed, place, dataset, limit, **reported) as opened,
-    ):
+    with place.opened(assumed) as opened:
         if dry_run:
             print(text_of(opened.preview_running(query, **stream), as_json))
             return
@@ -662,6 +622,22 @@ def running(
     if plot is not None:
         totals.plot(plot)
     print(text_of(totals, as_json))
+
+
+@app.command(short_help="List the data sets of a server, or describe one.")
+def datasets(
+    server: Annotated[str, typer.Option("--server", metavar="URL", help="The server; the token is in BAYESDP_TOKEN.")],
+    dataset: SomeDataset = None,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="List the answers so far about --dataset instead of describing it.")
+    ] = False,
+    token_file: TokenFile = None,
+    ca: Authority = None,
+    heads: HeadsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets of a server that you may ask; with --dataset, print what may be known of one."""
+    print(described(Server(server, token_file, ca, heads), dataset, answers, as_json))
 
 
 @app.command(short_help="Print a statement about a release for a data-protection officer.")
@@ -742,8 +718,6 @@ def reproduce(
         print(f"note: {escaped(reproduction.twins_used)}", file=sys.stderr)
     if reproduction.failures:
         reasons = "; ".join(f"{name}: {why}" for name, why in reproduction.failures.items())
-        from bayesdp.errors import InvalidInputError
-
         raise InvalidInputError(f"{len(reproduction.failures)} failed, the rest is in {out}: {reasons}")
 
 

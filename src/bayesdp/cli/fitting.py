@@ -188,7 +188,7 @@ def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:
         memory=given.pop("memory", 1),
         record=given.pop("record", "record"),
     )
-    chain = replace(chain, states=() if reported.states is None else values_named(reported.states, chain))
+    chain = replace(chain, states=() if reported.states is None else values_named(reported.states, chain.states))
     return chain.located(**given)
 
 
@@ -203,7 +203,7 @@ def _odds_series(reported: Privately, given: dict[str, Any]) -> Model:
             "--odds-ceiling gives the largest odds ratio for each distance, and so the reach; leave --reach out"
         )
     unordered = OddsSeries(ceiling, record=given.pop("record", "record"))
-    states = (False, True) if reported.states is None else values_named(reported.states, unordered)
+    states = (False, True) if reported.states is None else values_named(reported.states, unordered.states)
     return replace(unordered, states=states, additive=bool(given.pop("additive", False))).located(**given)
 
 

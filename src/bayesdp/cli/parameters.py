@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accept",
     "AsJson",
+    "Authority",
     "Beta",
     "BudgetDelta",
     "Credibility",
@@ -24,6 +25,7 @@ __all__ = [
     "Engine",
     "FirstBudget",
     "Growing",
+    "HeadsFile",
     "LedgerUrl",
     "Master",
     "Missing",
@@ -37,30 +39,58 @@ __all__ = [
     "Public",
     "Responsible",
     "Separate",
+    "ServerUrl",
     "Share",
+    "SomeData",
     "SomeDataset",
+    "SomeEngine",
+    "SomeModel",
     "TheoremName",
+    "TokenFile",
     "text_of",
 ]
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
 ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL.json", help="The correlation model, a JSON file.")]
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; "
-        "sqlite:///FILE#TABLE. Several files, globs or folders of one kind are one table.",
-    ),
+SomeModel = Annotated[
+    str | None, typer.Option("--model", metavar="MODEL.json", help="The correlation model, a JSON file.")
 ]
-Engine = Annotated[
-    str,
+_TABLE = (
+    "The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; sqlite:///FILE#TABLE. "
+    "Several files, globs or folders of one kind are one table."
+)
+Data = Annotated[list[str], typer.Argument(metavar="DATA", help=_TABLE)]
+SomeData = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=_TABLE)]
+ServerUrl = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="Ask this server instead of reading DATA; it has the model as well."),
+]
+TokenFile = Annotated[
+    str | None,
     typer.Option(
-        metavar="ENGINE",
-        help="The engine that reads the table: polars, or spark (Parquet only).",
-        autocompletion=completion.engines,
+        "--token-file", metavar="FILE", help="The file with the token for --server; by default BAYESDP_TOKEN has it."
     ),
 ]
+Authority = Annotated[
+    str | None,
+    typer.Option("--ca", metavar="FILE", help="The certificate of the authority of --server, if it is your own."),
+]
+HeadsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--heads",
+        metavar="FILE",
+        help="The file that keeps what was seen of the ledger of --server; by default in your home directory.",
+    ),
+]
+_ENGINE = typer.Option(
+    "--engine",
+    metavar="ENGINE",
+    help="The engine that reads the table: polars, or spark (Parquet only).",
+    autocompletion=completion.engines,
+)
+Engine = Annotated[str, _ENGINE]
+SomeEngine = Annotated[str | None, _ENGINE]
 Master = Annotated[
     str | None,
     typer.Option(

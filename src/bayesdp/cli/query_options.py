@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, update_wrapper
 from inspect import Parameter, Signature, signature
@@ -34,7 +34,7 @@ _USUAL = "count"
 
 @dataclass(frozen=True)
 class Question:
-    """The options of a query. The values to count are parsed under a model, which has the states.
+    """The options of a query. The values to count are parsed under a model, which has the states, if it is here.
 
     own: the options of its kind alone, by field; None for one that is not given.
     """
@@ -52,9 +52,9 @@ class Question:
     since: Scalar | None = None
     until: Scalar | None = None
 
-    def under(self, model: Model) -> Query:
+    def under(self, model: Model | None) -> Query:
         """Return the query; QueryError for options that its kind does not use."""
-        kinds = Query.kinds()
+        kinds, states = Query.kinds(), () if model is None else model.states
         if self.kind not in kinds:
             raise QueryError(f"--query must be one of {', '.join(kinds)}, not {brief(self.kind)}")
         query_type = kinds[self.kind]
@@ -72,9 +72,9 @@ class Question:
         divided = {"by": self.by_column, "by_cells": self.by_cells, "since": self.since, "until": self.until}
         entries |= {name: value for name, value in divided.items() if value is not None}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
-        if "states" in _options(query_type) and not self._condition_alone(query_type, model):
+        if "states" in _options(query_type) and not self._condition_alone(query_type, states):
             entries |= query_type.entries_for(
-                _implied(query_type, model) if self.states is None else values_named(self.states, model)
+                _implied(query_type, states) if self.states is None else values_named(self.states, states)
             )
         return query_from_dict({"query": self.kind, **entries})
 
@@ -82,9 +82,9 @@ class Question:
     def _cells_by_name(self) -> dict[str, Any]:
         return self.by_cells if isinstance(self.by_cells, dict) else {}
 
-    def _condition_alone(self, query_type: type[Query], model: Model) -> bool:
+    def _condition_alone(self, query_type: type[Query], states: Sequence[Scalar]) -> bool:
         """Whether --where alone determines what is counted: no value is given, and the model has no states."""
-        named = self.column is not None or self.states is not None or bool(model.states)
+        named = self.column is not None or self.states is not None or bool(states)
         return issubclass(query_type, Count) and self.where is not None and not named
 
 
@@ -244,9 +244,9 @@ def _options(kind: type[Query]) -> set[str]:
     return taken | set(kind.options)
 
 
-def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
+def _implied(kind: type[Query], known: Sequence[Scalar]) -> list[Scalar]:
     """Return the default values to count: all states for a query by cells, true for a chain of true and false."""
-    states = list(assumed.states)
+    states = list(known)
     if states and kind.by_cell:
         return states
     if len(states) == 2 and all(isinstance(state, bool) for state in states):
@@ -257,17 +257,16 @@ def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
     raise QueryError(f"a {kind.kind} needs --states, the values to count{some}")
 
 
-def values_named(text: str, assumed: Model) -> list[Scalar]:
+def values_named(text: str, states: Sequence[Scalar]) -> list[Scalar]:
     """Return the states that `text` names: a JSON list without its brackets, or plain comma-separated texts."""
     written = _json(f"[{text}]")
     if isinstance(written, list) and written and all(map(is_scalar, written)):
-        return [_state(value, json.dumps(value), assumed) for value in written]
-    return [_state(part, part, assumed) for part in options.split("--states", text)]
+        return [_state(value, json.dumps(value), states) for value in written]
+    return [_state(part, part, states) for part in options.split("--states", text)]
 
 
-def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
+def _state(value: Scalar, text: str, states: Sequence[Scalar]) -> Scalar:
     """Return the model's state that equals `value`, else the state with the same text, else the value itself."""
-    states = list(assumed.states)
     if any(type(state) is type(value) and state == value for state in states):
         return value
     reads = text if isinstance(value, str) else json.dumps(value)

@@ -55,7 +55,7 @@ def _cells(choices: Choices) -> list[str] | dict[str, list[str]] | None:
 def public_values(choices: Choices, model: Model) -> tuple[Scalar, ...]:
     """Return the values that the reader typed, as states of the model; typed values count as public."""
     counts = choices.kind in KINDS and Query.kinds()[choices.kind].counts_values and choices.subject == choices.column
-    return tuple(values_named(choices.values, model)) if counts and choices.values.strip() else ()
+    return tuple(values_named(choices.values, model.states)) if counts and choices.values.strip() else ()
 
 
 def model_and_query(choices: Choices, model: Model) -> tuple[Model, Query]:

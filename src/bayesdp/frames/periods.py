@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import datetime
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import narwhals as nw
 
 from bayesdp._support.messages import name_of, param
-from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.validation import Scalar
 from bayesdp._support.words import counted
-from bayesdp.errors import InvalidInputError, QueryError
+from bayesdp.errors import QueryError
 from bayesdp.frames.windows import Order, name_of_period
+from bayesdp.queries.windows import EVERY, Every
 
-__all__ = ["EVERY", "Every", "Periods", "checked_every"]
-
-Every = Literal["hour", "day", "week", "month"] | int
-"""How long a period is; a number is that of units of an order of whole numbers."""
-
-EVERY: Mapping[str, str] = {"hour": "hour", "day": "date", "week": "week", "month": "month"}
-"""The periods of the calendar, each with the clock that names it."""
-
-
-def checked_every(every: object) -> Every:
-    """Return the length of periods; InvalidInputError for what is none.
-
-    >>> checked_every("day"), checked_every(7)
-    ('day', 7)
-    """
-    if isinstance(every, int) and not isinstance(every, bool) and every >= 1:
-        return every
-    if every not in EVERY:
-        raise InvalidInputError(
-            name_of("every")
-            + f" must be {', '.join(EVERY)}, or a whole number from 1 on for an order of whole numbers, not "
-            + brief(every)
-        )
-    return every  # type: ignore[return-value]
+__all__ = ["Periods"]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,19 @@ the charge without an answer, never the reverse. The ledger stores what it is gi
 public descriptions only, never records.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from bayesdp._support.documents import fingerprint
-from bayesdp.ledger.ledger import Account, Ledger
-from bayesdp.ledger.location import default_ledger
-from bayesdp.ledger.postings import Requester
-from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
+from bayesdp._support.lazy import lazily
 from bayesdp.queries.region import Region
+
+if TYPE_CHECKING:
+    from bayesdp.ledger.ledger import Account, Ledger
+    from bayesdp.ledger.location import default_ledger
+    from bayesdp.ledger.postings import Requester
+    from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
 
 __all__ = [
     "Account",
@@ -29,3 +36,20 @@ __all__ = [
     "default_ledger",
     "fingerprint",
 ]
+
+_HOMES = {
+    "Account": "ledger",
+    "Charge": "records",
+    "Check": "records",
+    "Entry": "records",
+    "Ledger": "ledger",
+    "Pending": "records",
+    "Receipt": "records",
+    "Requester": "postings",
+    "State": "records",
+    "Total": "records",
+    "Verification": "records",
+    "default_ledger": "location",
+}
+
+__getattr__ = lazily(__name__, _HOMES, globals())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Self
@@ -15,6 +14,7 @@ from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp._support.documents import Document, checked
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
+from bayesdp.model_notes import Verdict
 
 __all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "today", "worst"]
 
@@ -29,22 +29,6 @@ NOTES = (
 
 UNNAMED = "the table"
 """The name of a table without a name of its own."""
-
-
-class Verdict(StrEnum):
-    """The verdict of a table on an assumption, from the least to the most alarming; each is a text and prints as such.
-
-    >>> Verdict.FINE == "fine", Verdict("not tested"), f"{Verdict.VIOLATED}"
-    (True, 'not tested', 'violated')
-    """
-
-    FINE = "fine"
-    NOT_TESTED = "not tested"
-    DOUBTFUL = "doubtful"
-    VIOLATED = "violated"
-
-    def __repr__(self) -> str:
-        return repr(self.value)
 
 
 _now = partial(datetime.datetime.now, datetime.UTC)

@@ -1,16 +1,17 @@
-"""How a query names windows: columns or clocks, their values, and the ends of an interval of the order."""
+"""How windows and periods are named: columns or clocks, their values, and the ends of an interval of the order."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from typing import Literal
 
 from bayesdp._support import validation
 from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Scalar, brief
-from bayesdp.errors import QueryError
+from bayesdp.errors import InvalidInputError, QueryError
 
-__all__ = ["BY", "CLOCKS", "PERIODS", "Cells", "by_of", "cells_of", "end_of"]
+__all__ = ["BY", "CLOCKS", "EVERY", "PERIODS", "Cells", "Every", "by_of", "cells_of", "checked_every", "end_of"]
 
 PERIODS = ("date", "week", "month")
 """The clocks of the order that divide it into periods of the calendar."""
@@ -20,6 +21,12 @@ CLOCKS = ("hour", "weekday", *PERIODS)
 
 BY = in_python("by=", elsewhere=param("by_column"))
 """On the command line --by names the person responsible."""
+
+Every = Literal["hour", "day", "week", "month"] | int
+"""How long a period is; a number is that of units of an order of whole numbers."""
+
+EVERY: Mapping[str, str] = {"hour": "hour", "day": "date", "week": "week", "month": "month"}
+"""The periods of the calendar, each with the clock that names it."""
 
 Cells = tuple[tuple[str, tuple[Scalar, ...]], ...]
 """The listed values of several columns, as pairs: a form that can be hashed."""
@@ -100,6 +107,23 @@ def end_of(name: str, value: object) -> Scalar | None:
     '2012-10-01'
     """
     return None if value is None else validation.scalar(name, _plain(value), QueryError)
+
+
+def checked_every(every: object) -> Every:
+    """Return the length of periods; InvalidInputError for what is none.
+
+    >>> checked_every("day"), checked_every(7)
+    ('day', 7)
+    """
+    if isinstance(every, int) and not isinstance(every, bool) and every >= 1:
+        return every
+    if every not in EVERY:
+        raise InvalidInputError(
+            name_of("every")
+            + f" must be {', '.join(EVERY)}, or a whole number from 1 on for an order of whole numbers, not "
+            + brief(every)
+        )
+    return every  # type: ignore[return-value]
 
 
 def _plain(value: object) -> object:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 
 from bayesdp._support import documents
 from bayesdp._support.documents import fingerprint
+from bayesdp.accuracy import BETA
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query, query_from_dict
-from bayesdp.theorems.leakage import BETA
 
 __all__ = ["Asked", "OneQuestion", "Questions", "RunningQuestion"]
 

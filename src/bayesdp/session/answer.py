@@ -16,17 +16,16 @@ from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
 from bayesdp.ledger.amounts import Amounts
-from bayesdp.models.diagnosis import Verdict
+from bayesdp.model_notes import ESTIMATED, Verdict
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.delta_words import MEANING, factor_and_delta, guessed_right, large_delta, number_left
 from bayesdp.session.measurement import Interval, Measurement
-from bayesdp.theorems.leakage import ESTIMATED
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["Answer", "Posting", "Promise", "Value"]
+__all__ = ["Answer", "Posting", "Promise", "Value", "entries_of", "parts_of"]
 
 KIND, SCHEMA = "answer", 1
 
@@ -652,6 +651,25 @@ def _entry(name: str) -> property:
 
 for _name in _Entries.__annotations__:  # type checkers see the annotations, readers of the reference the properties
     setattr(Answer, _name, _entry(_name))
+
+
+def entries_of(part: Promise | Posting) -> dict[str, Any]:
+    """Return the entries of a part that are given, as the JSON of an answer has them."""
+    return _given({item.name: _listed(getattr(part, item.name)) for item in fields(part)})
+
+
+def parts_of(entries: object) -> tuple[Promise, Posting]:
+    """Read the promise and the posting from their entries; InvalidInputError if one lacks."""
+    read = validation.mapping("the terms", entries)
+    lacking = [
+        item.name
+        for part in (Promise, Posting)
+        for item in fields(part)
+        if item.default is MISSING and item.name not in read
+    ]
+    if lacking:
+        raise InvalidInputError(f"the terms lack {', '.join(lacking)}")
+    return _part("promise", read), _part("posting", read)
 
 
 def _part(name: str, entries: Mapping[str, Any]) -> Any:

@@ -10,17 +10,17 @@ from typing import Any
 from bayesdp._support import documents, hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
-from bayesdp._support.messages import name_of
+from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp._support.words import listed
 from bayesdp.errors import InvalidInputError
-from bayesdp.queries import Value
+from bayesdp.queries import Query, Value
 from bayesdp.queries.windows import by_of
 from bayesdp.rounding import shown_above, shown_odds
 from bayesdp.session.answer import Answer
 from bayesdp.session.measurement import NOISE_ALONE, noise_alone
 
-__all__ = ["Answers"]
+__all__ = ["Answers", "check_single", "divided_by"]
 
 KIND, SCHEMA = "answers", 1
 
@@ -221,6 +221,28 @@ class Answers(Displayed, Document):
         listed = validation.items("answers", read.get("answers"))
         named = {name: read.get(name, ()) for name in ("cells", "empty")}
         return cls(read.get("by", ""), tuple(map(Answer.from_dict, listed)), **named)
+
+
+def check_single(query: object) -> None:
+    """Refuse a question that has several answers; InvalidInputError."""
+    if isinstance(query, Query) and any(len(query.listed.get(by, ())) != 1 for by in query.by_columns):
+        raise InvalidInputError(
+            f"{query.description} has several answers: release_by returns them, and so does release_all"
+        )
+
+
+def divided_by(query: object) -> str | Sequence[str]:
+    """Return the columns or clocks by which a question is asked; InvalidInputError if there are none."""
+    if not isinstance(query, Query) or query.by is None:
+        raise InvalidInputError(
+            "release_by answers a question by parts or windows: give it "
+            + param("by", "column")
+            + " and "
+            + param("by_cells", like="[...]")
+            + ", or a clock of the order such as "
+            + param("by", "hour")
+        )
+    return query.by
 
 
 def _names(name: str, cells: object, width: int) -> tuple[tuple[Scalar, ...], ...]:

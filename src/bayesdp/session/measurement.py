@@ -16,14 +16,11 @@ from math import ceil, ulp
 from bayesdp._support import validation
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import NoiseLaw
+from bayesdp.accuracy import BETA, NOISE_LAWS, NoiseLaw
 from bayesdp.errors import InvalidInputError
-from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
-from bayesdp.mechanisms import noise_for
 from bayesdp.noise_sums import NoiseSum
 from bayesdp.queries import Quantile, Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
-from bayesdp.theorems.leakage import BETA
 
 __all__ = [
     "NOISE_ALONE",
@@ -37,9 +34,6 @@ __all__ = [
 ]
 
 Interval = tuple[float, float]
-
-_LOSSES: dict[str, type[Loss]] = {"laplace": PureLoss, "gaussian": ConcentratedLoss}
-"""The loss of each kind of noise. Answers of accounts that promise ε alone state no kind: they have Laplace noise."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ class Measurement:
             (validation.probability, {"beta": self.beta}),
         )
         validation.natural("records", self.records, least=0)  # a window may have none
-        if self.noise_kind not in (None, *_LOSSES):
+        if self.noise_kind not in (None, *NOISE_LAWS):
             raise InvalidInputError(
                 name_of("noise_kind") + f" must be laplace or gaussian, not {brief(self.noise_kind)}"
             )
@@ -187,10 +181,10 @@ class Measurement:
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        kind = noise_for(_LOSSES[self.noise_kind or "laplace"])
+        law = NOISE_LAWS[self.noise_kind or "laplace"]  # answers of accounts that promise ε alone state no kind
         if self.noises is None:
-            return kind.law_of(self.noise)
-        return NoiseSum(tuple((kind.law_of(scale), factor, number) for scale, factor, number in self.noises))  # type: ignore[misc]
+            return law(self.noise)
+        return NoiseSum(tuple((law(scale), factor, number) for scale, factor, number in self.noises))
 
     def _beyond(self, units: Fraction) -> float:
         """Return the worth of this many units of noise, and the largest other error of the number."""

@@ -23,10 +23,10 @@ from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import remaining, spend_of
 from bayesdp.session.approximate_accounting import ApproximateAccountant, accountant_for
 from bayesdp.session.delta_words import MEANING, number_left
+from bayesdp.session.history import release_stored
 from bayesdp.session.parts import Reading
 from bayesdp.session.plan import AnyAccountant
 from bayesdp.session.private_fit import first_fit
-from bayesdp.session.releases import release_stored
 from bayesdp.session.windows import largest_of_records
 
 __all__ = ["Overview", "overview", "overview_of"]

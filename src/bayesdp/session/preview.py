@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from bayesdp._support import documents, validation
 from bayesdp._support.display import Displayed, Section, lines, warned
 from bayesdp._support.documents import Document
+from bayesdp.errors import InvalidInputError
 from bayesdp.losses import PureLoss
-from bayesdp.models import Model
-from bayesdp.queries import Query
-from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import remaining, spend_of
-from bayesdp.session.answer import Answer
+from bayesdp.queries import Query, query_from_dict
+from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.delta_words import large_delta, large_share, number_left
 from bayesdp.session.measurement import warnings_about
-from bayesdp.session.plan import AnyAccountant, Plan, Target, stored_loss
-from bayesdp.session.prepared_query import PreparedQuery
 
-__all__ = ["Preview", "preview_of"]
+__all__ = ["KIND", "Preview"]
+
+KIND, SCHEMA = "preview", 1
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,23 @@ class Preview(Displayed, Document):
         shown = {name: value for name, value in vars(self).items() if value is not None or name not in _OF_PROMISES}
         return {**shown, "query": self.query.to_dict(), "interval": interval, "warnings": list(self.warnings)}
 
+    @classmethod
+    def from_dict(cls, document: object) -> Preview:
+        """Read a preview from its JSON object; InvalidInputError for what is none."""
+        read = documents.checked(document, KIND, SCHEMA)
+        lacking = [item.name for item in fields(cls) if item.default is MISSING and item.name not in read]
+        if lacking:
+            raise InvalidInputError(f"the preview lacks {', '.join(lacking)}")
+        entries = {item.name: read[item.name] for item in fields(cls) if item.name in read}
+        for name in _NUMBERS:
+            if entries.get(name) is not None:
+                validation.number(name, entries[name])
+        interval = entries["interval"]
+        if interval is not None:
+            low, high = (validation.number("interval", end) for end in validation.items("interval", interval))
+            interval = (low, high)
+        return cls(**{**entries, "query": query_from_dict(entries["query"]), "interval": interval})
+
     def _printed(self) -> Sequence[Section]:
         if self.stored:
             kept = f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
@@ -108,67 +123,9 @@ class Preview(Displayed, Document):
         )
 
 
-def preview_of(prepared: PreparedQuery, plan: Plan, target: Target, accountant: AnyAccountant) -> Preview:
-    """Return what releasing a question of a plan would cost, or what its stored answer is."""
-    if plan.cost is None or prepared.question in plan.stored:
-        return _stored(plan.stored[prepared.question], plan, target, accountant)
-    mechanism, loss, promise = prepared.mechanism(plan.loss), plan.loss, plan.state.promise
-    off_by, half = prepared.foreseen(mechanism, target.beta)
-    known = prepared.foreseeable
-    return Preview(
-        query=prepared.query,
-        tau=loss.tau if isinstance(loss, PureLoss) else None,
-        scale=float_above(Fraction(mechanism.scale) * prepared.worth(prepared.records)) if known else None,
-        alpha=off_by if known else None,
-        beta=target.beta,
-        interval=(-half, half) if known else None,
-        epsilon=plan.cost.epsilon,
-        epsilon_total=plan.cost.total,
-        epsilon_remaining=plan.cost.left,
-        theorem=plan.cost.leakage.theorem,
-        records=prepared.records if known else None,
-        denied=_denied(accountant.model),
-        **({} if promise is None else _of_promise(prepared, plan, promise["delta"])),
-    )
-
-
-def _of_promise(prepared: PreparedQuery, plan: Plan, delta: float) -> dict[str, Any]:
-    """Return the fields of a preview in an account that promises (ε, δ)."""
-    kind = "laplace" if isinstance(plan.loss, PureLoss) else "gaussian"
-    return {
-        "delta": delta,
-        "rho": stored_loss(plan.loss)["rho"],
-        "noise_kind": None if prepared.query.thresholds else kind,
-        "further_answers": None if plan.cost is None else plan.cost.further,
-        "limit_share": None if plan.cost is None else plan.cost.share,
-    }
-
-
-def _stored(answer: Answer, plan: Plan, target: Target, accountant: AnyAccountant) -> Preview:
-    total = accountant.leaked(spend_of(plan.state), plan.state.budget)
-    half = answer.reach(target.beta)
-    return Preview(
-        query=answer.query,
-        tau=answer.posting.tau,
-        scale=answer.scale,
-        alpha=answer.accuracy(target.beta),
-        beta=target.beta,
-        interval=(-half, half),
-        epsilon=0.0,
-        epsilon_total=total,
-        epsilon_remaining=remaining(plan.state.budget, total),
-        theorem=answer.theorem,
-        records=answer.records,
-        stored=True,
-        denied=_denied(accountant.model),
-        delta=answer.delta,
-        rho=answer.rho,
-        noise_kind=answer.noise_kind,
-    )
-
+_NUMBERS = (
+    *("tau", "scale", "alpha", "beta", "epsilon", "epsilon_total", "epsilon_remaining", "records", "delta", "rho"),
+    *("further_answers", "limit_share"),
+)
 
 _OF_PROMISES = ("delta", "rho", "noise_kind", "further_answers", "limit_share")
-
-
-def _denied(model: Model) -> bool:
-    return model.diagnosis is not None and bool(model.diagnosis.violated)

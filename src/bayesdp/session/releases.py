@@ -8,15 +8,11 @@ from typing import TypeVar
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.session.answer import Answer
-from bayesdp.session.private_fit import Fit
-from bayesdp.session.randomize import Randomized
-from bayesdp.session.record import Recorded
+from bayesdp.session.stored import Stored
 
-__all__ = ["Releases", "StoredRelease", "release_stored"]
+__all__ = ["Releases"]
 
-StoredRelease = Answer | Fit | Randomized | Recorded
-
-Kind = TypeVar("Kind", bound=StoredRelease, covariant=True)
+Kind = TypeVar("Kind", bound=Answer | Stored, covariant=True)
 
 
 class Releases(tuple[Kind, ...], Displayed):
@@ -32,12 +28,7 @@ class Releases(tuple[Kind, ...], Displayed):
         return [[PrintedTable(["entry", "answer", "ε", "τ", "question"], rows)]]
 
 
-def _spent(release: StoredRelease) -> str:
-    if isinstance(release, Answer):
-        return shown_below(release.tau) if release.loss is None else release.spent
-    return release.charged if isinstance(release, Recorded) else shown_below(release.tau)
-
-
-def release_stored(body: object) -> StoredRelease:
-    """Read what a ledger stored of a release, whatever its kind; LedgerError if it is damaged."""
-    return Randomized.stored(body) or Recorded.stored(body) or Fit.stored(body) or Answer.stored(body)
+def _spent(release: Answer | Stored) -> str:
+    if isinstance(release, Stored):
+        return release.charged
+    return shown_below(release.tau) if release.loss is None else release.spent

@@ -21,13 +21,13 @@ from bayesdp._support.validation import brief, natural
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, QueryError
 from bayesdp.frames.aggregates import Tally
-from bayesdp.frames.periods import Periods, checked_every
+from bayesdp.frames.periods import Periods
 from bayesdp.ledger import Account, State
 from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import IntegerNoise
 from bayesdp.noise_sums import NoiseSum
 from bayesdp.queries import Query, Value, query_from_dict
-from bayesdp.queries.windows import BY
+from bayesdp.queries.windows import BY, checked_every
 from bayesdp.rounding import float_above, float_below
 from bayesdp.session.accounting import remaining
 from bayesdp.session.answering import TableRelease
@@ -110,8 +110,15 @@ class Noises:
 
     def scaled(self, coefficients: Mapping[tuple[Fraction, float], int]) -> tuple[SomeNoises, ...]:
         """Return the noises that a total is a sum of, given what shares of the loss count for how much in it."""
-        scales = {share: self.of(share).scale for share, _ in coefficients}
-        return tuple(sorted((scales[share], factor, number) for (share, factor), number in coefficients.items()))
+        for share, _ in coefficients:
+            if share not in self._scales:
+                self._scales[share] = self.of(share).scale
+        return tuple(sorted((self._scales[share], factor, number) for (share, factor), number in coefficients.items()))
+
+    @cached_property
+    def _scales(self) -> dict[Fraction, float]:
+        """The scale of the noise of a window by its share of the loss, each computed once."""
+        return {}
 
     def law(self, noises: Sequence[SomeNoises]) -> NoiseSum:
         """Return the law of the sum of noises, in whole numbers."""

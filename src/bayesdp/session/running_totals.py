@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from bayesdp._support import hooks
+from bayesdp._support import documents, hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
-from bayesdp.frames.periods import Every
-from bayesdp.queries import Query, Value
+from bayesdp.queries import Query, Value, query_from_dict
+from bayesdp.queries.windows import Every, checked_every
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.answer import Answer, Posting, Promise
-from bayesdp.session.measurement import Measurement
+from bayesdp.session.answer import Answer, Posting, Promise, entries_of, parts_of
+from bayesdp.session.measurement import Measurement, checked_value
 
 __all__ = ["RUNNING", "RunningError", "RunningPreview", "RunningTotal", "RunningTotals", "Source"]
 
 RUNNING, SCHEMA = "running", 1
+
+_OF_NOISE = ("records", "noise", "unit", "rounding", "beta", "noise_kind", "noises")
+"""What a document states of the noise of each total, by the names that an answer has for it."""
 
 _SHOWN, _STATED = 12, 366
 """How many totals are printed, and how many have their accuracy in a document."""
@@ -90,10 +93,11 @@ class RunningTotal:
 
     def to_dict(self, *, stated: bool = True) -> dict[str, Any]:
         """Return the total as a JSON object. stated: with its accuracy, which takes a while to compute."""
+        measured = self.measurement
         entries = {"period": self.period, "value": _listed(self.value), "deviation": self.deviation}
+        entries |= {"until": measured.query.until} | {name: getattr(measured, name) for name in _OF_NOISE}
         if not stated:
             return entries
-        measured = self.measurement
         intervals = [_listed(cell) for cell in measured.interval()]
         return entries | {"rounded": _listed(measured.rounded), "alpha": measured.accuracy(), "interval": intervals}
 
@@ -195,7 +199,32 @@ class RunningTotals(Displayed, Document):
             "errors": [vars(error) for error in self.errors],
             "totals": [total.to_dict(stated=total.number > len(self) - _STATED) for total in self.totals],
             "latest": self.latest.to_dict() if self.totals else None,
+            **({} if self.totals else {"terms": entries_of(self.promise) | entries_of(posting)}),
         }
+
+    @classmethod
+    def from_dict(cls, document: object) -> RunningTotals:
+        """Read totals from their JSON object; InvalidInputError for what is none."""
+        read = documents.checked(document, RUNNING, SCHEMA)
+        query, latest = query_from_dict(read.get("query")), read.get("latest")
+        answer = None if latest is None else Answer.from_dict(latest)
+        promise, posting = parts_of(read.get("terms")) if answer is None else (answer.promise, answer.posting)
+        totals = tuple(validation.mapping("a total", total) for total in validation.items("totals", read.get("totals")))
+        errors = tuple(map(_error, validation.items("errors", read.get("errors"))))
+        horizon = read.get("horizon")
+        source = StatedTotals(query, totals, errors)
+        stated = cls(
+            query=query,
+            every=checked_every(read.get("every")),
+            horizon=None if horizon is None else validation.natural("horizon", horizon),
+            promise=promise,
+            posting=posting,
+            source=source,
+        )
+        measured = [source.measurement(total.number) for total in stated.totals]
+        if not errors or measured[-1:] != ([] if answer is None else [answer.measurement]):
+            raise InvalidInputError("the latest total cannot be right: the rest of the document says otherwise")
+        return stated
 
     @property
     def title(self) -> str:
@@ -227,6 +256,57 @@ class RunningTotals(Displayed, Document):
         ]
         beside = self.latest.warnings if self.totals else ()
         return [[*lines(f"{self.title}:"), *listed, *lines(*sentences), *warned(beside)]]
+
+
+@dataclass(frozen=True, eq=False)
+class StatedTotals:
+    """The totals that a document states, each with its noise."""
+
+    query: Query
+    stated: Sequence[Mapping[str, Any]]
+    off_by: tuple[RunningError, ...]
+
+    @property
+    def complete(self) -> int:
+        """How many totals the document states."""
+        return len(self.stated)
+
+    def name(self, periods: int) -> str:
+        """Return the name of the last of so many periods."""
+        return validation.text("period", self._entry(periods, "period"))
+
+    def value(self, periods: int) -> Value:
+        """Return the total of the first periods."""
+        return checked_value(self.query, self._entry(periods, "value"))
+
+    def deviation(self, periods: int) -> float:
+        """Return its standard deviation."""
+        return validation.positive("deviation", self._entry(periods, "deviation"))
+
+    def measurement(self, periods: int) -> Measurement:
+        """Return it with its noise."""
+        given = {name: self._entry(periods, name) for name in _OF_NOISE}
+        query = replace(self.query, until=self._entry(periods, "until"))
+        return Measurement(value=self.value(periods), query=query, **given)
+
+    def errors(self) -> tuple[RunningError, ...]:
+        """Return how far off some totals are, the one with the largest variance last."""
+        return self.off_by
+
+    def _total(self, periods: int) -> Mapping[str, Any]:
+        return self.stated[periods - 1]
+
+    def _entry(self, periods: int, name: str) -> Any:
+        if name not in self._total(periods):
+            raise InvalidInputError(f"a total lacks its {name}")
+        return self._total(periods)[name]
+
+
+def _error(entries: object) -> RunningError:
+    """Read how far off a total is."""
+    read = validation.mapping("an error", entries)
+    periods = validation.natural("periods", read.get("periods"))
+    return RunningError(periods, *(validation.positive(name, read.get(name)) for name in ("deviation", "alpha")))
 
 
 @dataclass(frozen=True)

@@ -21,39 +21,43 @@ from bayesdp._support.documents import fingerprint
 from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
+from bayesdp.accuracy import BETA
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
-from bayesdp.frames.periods import Every
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Check, Ledger, Requester, State, default_ledger
 from bayesdp.losses import Loss, Neighbours, assumed_replacing
+from bayesdp.model_notes import DROPPED
 from bayesdp.models import AnyOf, Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
+from bayesdp.queries.windows import Every
 from bayesdp.rounding import float_above, shown_above, shown_remaining
 from bayesdp.session.accounting import check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.answering import EXTENT, Answering
-from bayesdp.session.answers import Answers
+from bayesdp.session.answers import Answers, check_single, divided_by
 from bayesdp.session.approximate_accounting import ApproximateAccountant, NoiseKind, accountant_for, promise_of
 from bayesdp.session.charging import carry_out
 from bayesdp.session.delta_words import MEANING
 from bayesdp.session.discretion import discreetly
+from bayesdp.session.history import StoredRelease, release_stored
 from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Target, plan
 from bayesdp.session.prepare import CheckedTable
-from bayesdp.session.preview import Preview, preview_of
+from bayesdp.session.preview import Preview
+from bayesdp.session.previewing import preview_of
 from bayesdp.session.private_fit import Fit, check_expected, first_fit, learn, preview_of_fit
 from bayesdp.session.private_fit_preview import FitPreview
 from bayesdp.session.private_fit_spec import QUESTION, Within, private_fit_spec
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Recorded, record
-from bayesdp.session.releases import Releases, StoredRelease, release_stored
+from bayesdp.session.releases import Releases
 from bayesdp.session.retries import Attempt, with_retries
 from bayesdp.session.running import RunningWork, on_the_same_grid, stream_of, stream_target
 from bayesdp.session.running_totals import RunningPreview, RunningTotals
-from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
+from bayesdp.theorems.leakage import notes_about
 
 __all__ = ["Session", "budget_differs"]
 
@@ -470,10 +474,7 @@ class Session(Displayed):
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
-        if isinstance(query, Query) and any(len(query.listed.get(by, ())) != 1 for by in query.by_columns):
-            raise InvalidInputError(
-                f"{query.description} has several answers: release_by returns them, and so does release_all"
-            )
+        check_single(query)
         return self.release_all(
             [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
         )[0]
@@ -497,24 +498,16 @@ class Session(Displayed):
 
         Raises as `release` does, and InvalidInputError for a question without `by`.
         """
-        if not isinstance(query, Query) or query.by is None:
-            raise InvalidInputError(
-                "release_by answers a question by parts or windows: give it "
-                + param("by", "column")
-                + " and "
-                + param("by_cells", like="[...]")
-                + ", or a clock of the order such as "
-                + param("by", "hour")
-            )
+        by = divided_by(query)
         answers = self.release_all(
             [query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept, share=share, noise=noise
         )
         windows = self._discreetly(lambda: self._checked_table.named_windows(query))
         if not windows:
-            return Answers(query.by, answers)
+            return Answers(by, answers)
         answered = {answer.query_fingerprint: answer for answer in answers}
         return Answers(
-            query.by,
+            by,
             tuple(answered[question] for _, question in windows if question in answered),
             cells=tuple(names for names, question in windows if question in answered),
             empty=tuple(names for names, question in windows if question not in answered),

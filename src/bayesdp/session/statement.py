@@ -11,12 +11,12 @@ from bayesdp._support.files import write_private
 from bayesdp._support.validation import escaped
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import LIFT
 from bayesdp.rounding import shown_above, shown_below, shown_odds
 from bayesdp.session.answers import Answers
 from bayesdp.session.delta_words import MEANING, factor_and_delta, guessed_right, number_left
 from bayesdp.session.pages import Block, Code, Listed, Page, Text, Verbatim, html_opening, markdown_opening
 from bayesdp.session.proofs import proof_names
-from bayesdp.theorems.approximate import LIFT
 
 if TYPE_CHECKING:
     from bayesdp.session.answer import Answer

@@ -11,6 +11,7 @@ from bayesdp._support import documents
 from bayesdp._support.display import Displayed
 from bayesdp._support.documents import Document
 from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.rounding import shown_below
 
 __all__ = ["Stored"]
 
@@ -41,6 +42,11 @@ class Stored(Displayed, Document):
     @abstractmethod
     def outcome(self) -> str:
         """What came out, as far as that is known."""
+
+    @property
+    def charged(self) -> str:
+        """The τ that was charged, as text."""
+        return shown_below(self.tau or 0.0)
 
     @classmethod
     def stored(cls, body: object) -> Self | None:

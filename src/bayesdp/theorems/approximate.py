@@ -12,9 +12,10 @@ from bayesdp._support import hooks, validation
 from bayesdp._support.display import PrintedTable, Section, Words, warned
 from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import Gaussian, gaussian_scale
+from bayesdp.accuracy import BETA, Gaussian, gaussian_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
 from bayesdp.losses import (
+    LIFT,
     ApproximateLoss,
     ConcentratedLoss,
     Loss,
@@ -29,21 +30,18 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, up
 from bayesdp.theorems.ask import Reply, ask
-from bayesdp.theorems.leakage import BETA, Assessment, Leakage, check_queries, combined_leakage, promised
+from bayesdp.theorems.leakage import Assessment, Leakage, check_queries, combined_leakage, promised
 from bayesdp.theorems.lift import Lifted, lifted
 from bayesdp.theorems.spend import Release, Released, Spend, as_spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = [
-    "LIFT",
     "ApproximateLeakage",
     "approximate_report",
     "as_losses",
     "has_delta",
     "promised_with_delta",
 ]
-
-LIFT = "docs/theory/approximate.md"
 
 _PLAIN = 1e6
 """Up to this odds factor e^ε is shown as a number."""

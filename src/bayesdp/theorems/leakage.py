@@ -12,9 +12,10 @@ from bayesdp._support.display import Displayed, PrintedTable, Section, Words, wa
 from bayesdp._support.documents import Document
 from bayesdp._support.messages import params
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import Laplace, laplace_scale
+from bayesdp.accuracy import BETA, Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
 from bayesdp.losses import Neighbours, PrivacyProfile, assumed_replacing
+from bayesdp.model_notes import DROPPED, ESTIMATED
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_odds
@@ -37,22 +38,12 @@ __all__ = [
     "report",
 ]
 
-BETA = 0.05
-"""The default failure probability of accuracies."""
-
 ANY_OF = "any-of"
 """The row that combines the best theorem of each model under an AnyOf."""
-
-ESTIMATED = (
-    "The model's parameters were estimated from data. If these data are private, the estimate is itself a release that "
-    "this guarantee does not cover."
-)
 
 ONE_ADVERSARY = (
     "This is what one adversary learns, not a guarantee: others may learn more, and a guarantee must cover all of them."
 )
-
-DROPPED = "Records with missing values are left out; which values are missing is treated as public."
 
 
 @dataclass(frozen=True)
