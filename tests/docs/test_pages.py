@@ -46,8 +46,8 @@ SLOW = {
 }
 """Pages that take seconds: they run `advise`, fit and diagnose, or run attacks."""
 
-LEAVES_SOMETHING = re.compile(r"^\s*class |\bregister\(|\bos\.environ|\bsys\.", re.MULTILINE)
-"""Code that defines a kind of model or query, or changes its process."""
+LEAVES_SOMETHING = re.compile(r"^\s*class |\bregister\(|\bos\.environ|\bsys\.|\bconnect\(", re.MULTILINE)
+"""Code that defines a kind of model or query, changes its process, or leaves a connection open."""
 
 
 def _name(page: Path) -> str:
