@@ -1,18 +1,20 @@
 """How often the 95 % point of a posterior lies above the truth: the tables of docs/uncertainty.md and of
-docs/theory/private-fit.md.
+docs/theory/private-fit.md, and the figures of docs/fitting.md about effects that differ by stratum.
 
-python benchmarks/coverage.py [DATA SETS] [correlations | odds | series | groups]
+python benchmarks/coverage.py [DATA SETS] [correlations | odds | series | groups | strata]
 
 correlations: of groups, estimated from exact moments.
 odds:         of chains, learnt from noisy transition counts (Session.fit), the noise included.
 series:       of series by distance, learnt from noisy sums (Session.fit), the noise included.
 groups:       of groups, learnt from noisy sums of squares and products (Session.fit), the noise included.
+strata:       of series by distance whose effects differ by stratum, fitted to exact counts (OddsSeries.fit).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -21,12 +23,14 @@ import polars as pl
 
 from bayesdp import GaussianGroups
 from bayesdp.frames.groups import group_moments
+from bayesdp.frames.patterns import Patterns
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt import Learnt, sensitivity
 from bayesdp.models.learnt_correlation import STEPS, LearntCorrelation, pairs_sensitivity
 from bayesdp.models.learnt_series import credible_series, sums_sensitivity, weight_of_strata
 from bayesdp.models.moments import AnovaMoments
-from bayesdp.models.pair_effects import reference_tau, small_price
+from bayesdp.models.pair_effects import credible_odds, reference_tau, small_price
+from bayesdp.models.pair_regression import effects_by_stratum, fitted_effects
 from bayesdp.models.series_sums import Course
 from bayesdp.models.strata import log_odds_of
 from shared.reporting import report
@@ -69,6 +73,19 @@ SERIES: list[tuple[str, list[float], list[float]]] = [
 SERIES_RECORDS, SERIES_TAUS = (6_000, 24_000), (0.3, 1.0)
 
 NO_CEILING = 1e300
+
+STRATA: list[tuple[str, int, float, int]] = [
+    ("twelve strata", 12, 0.3, 1500),
+    ("twelve strata, all alike", 12, 0.0, 1500),
+    ("four strata", 4, 0.5, 3000),
+]
+"""How many strata there are, the standard deviation of ln of the odds ratio of neighbours, and records in each."""
+
+COMMON = [1.5, 0.4]
+"""The mean of ln of the odds ratio of neighbours, and that two places apart."""
+
+BLOCK = 50
+"""How many records in a row belong to one stratum."""
 
 LEARNT_GROUPS: list[tuple[str, dict[int, float], float, float]] = [
     ("pairs", {2: 1.0}, 0.6, 4.0),
@@ -162,20 +179,26 @@ def odds_coverage(sets: int) -> None:
 
 
 def drawn_series(
-    generator: np.random.Generator, course: np.ndarray, fields: list[float], effects: np.ndarray, sets: int
+    generator: np.random.Generator, course: np.ndarray, fields: Sequence[float], effects: np.ndarray, sets: int
 ) -> np.ndarray:
-    """Return series [data set][record], each record drawn given those before and the chance of all after it."""
-    reach = len(effects)
+    """Return series [data set][record], each record drawn given those before and the chance of all after it.
+
+    effects: by distance; or [stratum][distance], those of the earlier record of a pair.
+    """
+    reach = effects.shape[-1]
+    every = np.broadcast_to(effects, (len(fields), reach))
     blocks = np.arange(2**reach)
-    pull = (blocks[:, None] >> np.arange(reach - 1, -1, -1) & 1) @ effects
+    bits = blocks[:, None] >> np.arange(reach - 1, -1, -1) & 1
+    earlier = [course[np.maximum(np.arange(len(course)) - back, 0)] for back in range(1, reach + 1)]
+    pulls = np.stack([every[hours, back] for back, hours in enumerate(earlier)], axis=1) @ bits.T
     zero, one = blocks >> 1, blocks >> 1 | 2 ** (reach - 1)
     after = np.ones((len(course) + 1, len(blocks)))
     for place in range(len(course) - 1, -1, -1):
-        message = after[place + 1][zero] + np.exp(fields[course[place]] + pull) * after[place + 1][one]
+        message = after[place + 1][zero] + np.exp(fields[course[place]] + pulls[place]) * after[place + 1][one]
         after[place] = message / message.max()
     values, last = np.zeros((sets, len(course)), dtype=np.int8), np.zeros(sets, dtype=np.int64)
     for place, hour in enumerate(course.tolist()):
-        rise = np.exp(fields[hour] + pull[last]) * after[place + 1][one[last]]
+        rise = np.exp(fields[hour] + pulls[place][last]) * after[place + 1][one[last]]
         values[:, place] = generator.random(sets) < rise / (rise + after[place + 1][zero[last]])
         last = np.where(values[:, place] == 1, one[last], zero[last])
     return values
@@ -205,6 +228,53 @@ def series_coverage(sets: int) -> None:
                 median = float(np.median(leaked))
                 all_covered.append(print_row(name, records, tau, truth, median, covered, sets))
     worst(f"coverage of learnt series, {sets} data sets", all_covered)
+
+
+def counted(values: np.ndarray, course: np.ndarray, strata: int, reach: int) -> Patterns:
+    """Return the counts of patterns of a series of two values, as `frames.patterns` finds them."""
+    middle = np.arange(reach, len(values) - reach)
+    code = sum(values[middle + step].astype(np.int64) << (reach - step) for step in range(-reach, reach + 1))
+    keys = np.column_stack([course[middle], code, course[middle], course[middle - 1]])
+    rows, counts = np.unique(keys, axis=0, return_counts=True)
+    names = tuple((number,) for number in range(strata))
+    return Patterns(
+        states=(0, 1),
+        reach=reach,
+        strata=names,
+        stratum=rows[:, 0],
+        code=rows[:, 1],
+        count=counts,
+        records=len(values),
+        longest=len(values),
+        gaps=False,
+        kinds=names,
+        kind=rows[:, 2:],
+    )
+
+
+def strata_coverage(sets: int) -> None:
+    """Print how often credible odds leak no less than the largest true ones, at the τ that leaks 1 under those."""
+    print(f"| series | records | leaked instead of 1 (median) | covered of {sets} |\n|---|---|---|---|")
+    all_covered = []
+    for name, strata, spread, each in STRATA:
+        generator, leaked = np.random.default_rng(0), []
+        course = np.arange(strata * each) // BLOCK % strata
+        for _ in range(sets):
+            effects = np.tile(COMMON, (strata, 1))
+            effects[:, 0] += spread * generator.standard_normal(strata)
+            fields = generator.normal(-1.6, 0.3, strata).tolist()
+            (values,) = drawn_series(generator, course, fields, effects, 1)
+            seen = counted(values, course, strata, len(COMMON))
+            by_stratum = effects_by_stratum(seen, ("stratum",), 1, simulated=2**15)
+            fitted = replace(fitted_effects(seen, ("stratum",), simulated=2**14), by_stratum=by_stratum)
+            odds = np.array(credible_odds(fitted, LEVEL, additive=False))
+            leaked.append(float(small_price(np.log(odds)[None], reference_tau(np.abs(effects).max(axis=0)))[0]))
+        covered = float(np.mean(np.array(leaked) >= 1 - 1e-9))
+        error = float(np.sqrt(max(covered * (1 - covered), 0.25 / sets) / sets))
+        shown_share = f"{100 * covered:.0f} % (± {100 * error:.1f})"
+        print(f"| {name} | {strata * each:,} | {np.median(leaked):.3g} | {shown_share} |", flush=True)
+        all_covered.append((covered, error))
+    worst(f"coverage by stratum, {sets} data sets", all_covered)
 
 
 def sums_over_pairs(
@@ -265,6 +335,7 @@ def main() -> None:
         "odds": odds_coverage,
         "series": series_coverage,
         "groups": group_coverage,
+        "strata": strata_coverage,
         "correlations": correlation_coverage,
     }
     for name in sys.argv[2:] or coverages:

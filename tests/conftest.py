@@ -11,14 +11,19 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from bayesdp.mechanisms.base import IntegerNoise
+from bayesdp.models import diagnosis
 from shared.postgresql import PostgreSQL
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -38,6 +43,11 @@ settings.register_profile(
     "explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False, phases=set(Phase)
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+if settings().derandomize:  # else examples hold constants of the modules that happen to be loaded, in whatever order
+    mock.patch.object(providers, "_get_local_constants", return_value=Constants(), create=True).start()
+
+mock.patch.object(diagnosis, "_now", return_value=datetime.now(UTC)).start()  # no midnight in the middle of a test
 
 
 @pytest.fixture(autouse=True)

@@ -40,8 +40,9 @@ def race(url: str, workers: int, releases: int, name: str = "race", delta: float
     """
     allowed = workers * releases // 2
     budget = allowed * EPSILON if delta is None else 2.0
-    account = {"ledger": url, "dataset": "race", "epsilon": budget} | ({} if delta is None else {"delta": delta})
-    asked = {"epsilon": EPSILON} if delta is None else {"share": 1 / allowed}
+    account: dict[str, Any] = {"ledger": url, "dataset": "race", "epsilon": budget}
+    account |= {} if delta is None else {"delta": delta}
+    asked: dict[str, Any] = {"epsilon": EPSILON} if delta is None else {"share": 1 / allowed}
     with processes().Pool(workers) as pool:
         given = pool.map(partial(_releases, account, asked, releases), range(workers), chunksize=1)
     answered = [entry for worker in given for entry in worker]
@@ -59,7 +60,7 @@ def race(url: str, workers: int, releases: int, name: str = "race", delta: float
     return Finding(name, workers * releases, broken, f"{len(charges)} released, the rest refused for the budget")
 
 
-def _releases(account: dict[str, Any], asked: dict[str, float], releases: int, worker: int) -> list[int]:
+def _releases(account: dict[str, Any], asked: dict[str, Any], releases: int, worker: int) -> list[int]:
     """Release different questions until the budget is used up; return the entries of the answers."""
     answered = []
     with opened(sample(), bdp.Independent(), ["t"], **account) as session:

@@ -204,6 +204,10 @@ class PromiseBrokenError(BayesDPError):
         super().__init__(f"the promise is broken: {broken} (with a confidence of {100 * confidence:.6g} %)")
 
 
+_DUST = 1e-9
+"""A remainder that is only rounding error, as a share of what was requested, is printed as 0."""
+
+
 class BudgetError(BayesDPError):
     """A release exceeds the remaining budget; nothing was charged.
 
@@ -215,9 +219,9 @@ class BudgetError(BayesDPError):
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
+        left = f"{remaining:g}" if remaining > _DUST * requested else "0"
         super().__init__(
-            f"the budget does not allow it: requested ε = {requested:g}, remaining {remaining:g}, "
-            f"short by {self.difference:g}"
+            f"the budget does not allow it: requested ε = {requested:g}, remaining {left}, short by {self.difference:g}"
         )
 
 

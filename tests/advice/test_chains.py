@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -109,10 +110,15 @@ def test_whole_entities_are_a_model_and_one_chain_of_all_is_not(simulated: Simul
     assert "Name entities" in alone.reason
 
 
-def test_a_column_of_one_state_gets_its_assumptions_too() -> None:
-    assumptions = priced_assumptions(looked(polars.DataFrame({"t": range(400), "on": [1] * 400})))
-    assert assumptions["bounded odds"].model.odds == assumptions["bounded odds, memory of two"].model.odds == 1  # type: ignore[union-attr]
-    assert not any(assumption.denied for assumption in assumptions.values())
+def test_a_column_of_one_state_supports_no_assumption() -> None:
+    table = polars.DataFrame({"t": range(400), "on": [1] * 400})
+    for estimate in (
+        lambda: looked(table),
+        lambda: bdp.MarkovChain.fit(table, state="on", order_by="t"),
+        lambda: bdp.OddsChain.fit(table, state="on", order_by="t"),
+    ):
+        with pytest.raises(RecordsError, match="every record has the same 'on'"):
+            estimate()
 
 
 def test_wrong_records_are_not_taken_for_a_missing_clock(simulated: Simulated) -> None:
@@ -125,3 +131,31 @@ def test_every_scan_is_a_step_of_the_bar(simulated: Simulated) -> None:
     steps: list[int] = []
     looked(simulated("chain", 300), done=steps.append)
     assert steps == [1, 1, 1, STEPS]
+
+
+@pytest.mark.slow
+def test_effects_that_differ_by_hour_are_tried_by_hour() -> None:
+    """What a record says about the next one is different in odd hours. The law is fixed by its seed."""
+    generator, values = np.random.default_rng(4), [0, 0]
+    for place in range(2, 24_000):
+        near = 2.6 if place // 10 % 2 else 1.0
+        values.append(int(generator.random() < 1 / (1 + np.exp(2 - near * values[-1] - 0.6 * values[-2]))))
+    begun = dt.datetime(2026, 1, 1)
+    times = [begun + dt.timedelta(minutes=6 * place) for place in range(len(values))]
+    evidence = looked(polars.DataFrame({"t": times, "on": values}))
+    assert evidence.differing is not None
+    series, _, clock = evidence.differing
+    assumptions = priced_assumptions(evidence)
+    assert clock == "hour"
+    reach = len(series.odds)
+    assert assumptions[f"additive odds up to {reach} apart"].denied
+    differing = assumptions[f"additive odds up to {reach} apart, differing by hour"]
+    assert not differing.denied
+    assert "That of neighbours differs by hour" in differing.assumes
+    equal = assumptions[f"additive odds up to {reach} apart"].model
+    assert isinstance(equal, bdp.OddsSeries)
+    assert series.odds[0] > 1.3 * equal.odds[0]
+
+
+def test_effects_that_are_the_same_at_all_hours_are_not_tried_by_hour(simulated: Simulated) -> None:
+    assert looked(simulated("independent")).differing is None

@@ -8,7 +8,7 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.advice.priced_assumption import PricedAssumption
-from bayesdp.errors import InvalidInputError, RecordsError
+from bayesdp.errors import InvalidInputError, NoColumnError, RecordsError
 
 HEIGHT = bdp.Sum("height", bounds=(0, 100))
 LOAD = bdp.Sum("load", bounds=(-10, 10))
@@ -50,6 +50,13 @@ def test_correlated_groups_deny_independence_only(correlation: float) -> None:
     alphas = [assumption.alpha for assumption in advice.priced_assumptions]
     assert alphas == sorted(alphas, key=lambda alpha: alpha or 0.0)
     assert advice.shows == ""
+
+
+def test_a_column_that_does_not_exist_is_refused() -> None:
+    """It must not look like an assumption that was not tested."""
+    for wrong in ({"group": "family", "role": "gender"}, {"group": "household"}, {"order_by": "t"}):
+        with pytest.raises(NoColumnError, match="it has 'family', 'height'"):
+            bdp.advise(families(0.4), HEIGHT, **wrong)  # type: ignore[arg-type]
 
 
 def test_groups_that_are_not_normal_get_arbitrary_groups() -> None:

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption, recommended, with_price, with_sensitivities
+from bayesdp.advice.priced_assumption import (
+    NoVerdict,
+    PricedAssumption,
+    recommended,
+    untested,
+    with_price,
+    with_sensitivities,
+)
 from bayesdp.models.diagnosis import Verdict
 
 COUNT = bdp.Count(equals=1)
@@ -35,6 +42,30 @@ def test_a_negligible_denial_costs_nothing_more() -> None:
     weakest = with_sensitivities([assumption("a", 9.0, "doubtful")])
     assert recommended(weakest) is weakest[0]
     assert recommended([]) is None
+
+
+def test_an_untested_assumption_yields_to_a_tested_one() -> None:
+    """The table may lack the power to deny the cheaper one; what it was tested for goes first, at a price in words."""
+
+    def assumption(name: str, error: float, verdict: Any) -> PricedAssumption:
+        return PricedAssumption(name, f"{name} is true", "", verdict, "", bdp.OddsChain(9), error=error)
+
+    cheap, dear = assumption("a", 3.0, "not tested"), assumption("b", 12.0, "fine")
+    assert recommended([cheap, dear]) is dear
+    assert untested(dear, [cheap, dear]) is cheap
+    assert recommended([cheap, assumption("b", 12.0, NoVerdict.NOT_DENIED)]) is cheap, "nothing was tested"
+    assert recommended([assumption("a", 3.0, "fine"), dear]) is not dear
+    assert untested(dear, [dear, assumption("c", 20.0, "not tested")]) is None
+
+
+def test_a_chain_that_forgets_nothing_needs_no_draws() -> None:
+    """Its price is that of group privacy, which every draw keeps."""
+    stuck = bdp.MarkovChain.from_counts([[90_000, 1], [1, 90_000]], length=12)
+    priced = with_price(PricedAssumption("a", "", "", Verdict.FINE, "", stuck), COUNT, 1.0, 0.05, 0.95)
+    assert isinstance(priced.calibration, bdp.Calibration)
+    assert priced.calibration.theorem == "general"
+    assert priced.calibration.tau == pytest.approx(1 / 12)
+    assert not priced.credible
 
 
 def test_an_assumption_without_a_price_keeps_the_reason() -> None:

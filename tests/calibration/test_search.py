@@ -59,6 +59,33 @@ def test_starts_near_the_answers_save_evaluations() -> None:
     assert near.batches < far.batches
 
 
+@given(st.floats(0.5, 1.05), st.floats(0.2, 5), st.floats(-0.1, 0.1))
+def test_slow_theorems_are_evaluated_a_few_times(power: float, off: float, bent: float) -> None:
+    """Where ε is nearly a power of τ: the answer keeps its target and is near the largest."""
+    function = Evaluated(lambda tau: math.pow(tau, power + bent * math.tanh(math.log(tau))))
+    (tau,) = searched(function, [1.0], [off], 8e-3, False)
+    assert tau is not None
+    assert function.known[tau] <= 1
+    assert tau >= 1 - 0.012
+    assert function.batches <= 7
+
+
+@pytest.mark.parametrize("name", [name for name in CURVES if name != "steps"])  # ε of a theorem does not jump
+@pytest.mark.parametrize("start", [1e-3, 1.0, 30.0])
+def test_a_rough_search_keeps_its_target_on_any_curve(name: str, start: float) -> None:
+    function = Evaluated(CURVES[name])
+    (tau,) = searched(function, [2.5], [start], 8e-3, False)
+    assert tau is not None
+    assert function.known[tau] <= 2.5
+    assert CURVES[name](tau * 1.02) > 2.5 or tau >= LARGEST_TAU
+
+
+def test_a_target_out_of_reach_takes_few_evaluations() -> None:
+    function = Evaluated(CURVES["offset"])
+    assert searched(function, [1.0], [2.0**-60, 2.0**-5], 8e-3, False) == [None]
+    assert function.batches <= 4
+
+
 @pytest.mark.parametrize("slope", [1e20, 1e150, 1e280])
 @pytest.mark.parametrize("off", [1e-13, 1e-3, 1.0])
 def test_a_start_just_above_a_tiny_answer_does_not_hide_it(slope: float, off: float) -> None:

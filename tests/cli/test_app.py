@@ -318,22 +318,22 @@ def test_a_mistyped_option_names_the_help_of_the_command(
     name: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(capsys, *name, "--nonsense")
-    assert said.endswith(f"({' '.join(['bayesdp', *name])} --help shows how)\n")
+    assert said.endswith(f"; see {' '.join(['bayesdp', *name])} --help\n")
 
 
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("leakage --state a", "No such option: --state; did you mean --states? ("),
-        ("calibrate --epsilom 1", "No such option: --epsilom; did you mean --epsilon? ("),
-        ("release --eps 1", "No such option: --eps; did you mean --epsilon? ("),
-        ("leek", "No such command 'leek'. ("),
-        ("leak", "No such command 'leak'; did you mean leakage? ("),
-        ("budget shwo", "No such command 'shwo'; did you mean show? ("),
-        ("leakage --seed 3", "No such option: --seed ("),
-        ("fit --epsilon 1", "No such option: --epsilon ("),
-        ("reproduce --states a", "No such option: --states ("),
-        ("xyzzy", "No such command 'xyzzy'. ("),
+        ("leakage --state a", "No such option: --state (did you mean --states?); see"),
+        ("calibrate --epsilom 1", "No such option: --epsilom (did you mean --epsilon?); see"),
+        ("release --eps 1", "No such option: --eps (did you mean --epsilon?); see"),
+        ("leek", "No such command 'leek'; see"),
+        ("leak", "No such command 'leak' (did you mean leakage?); see"),
+        ("budget shwo", "No such command 'shwo' (did you mean show?); see"),
+        ("leakage --seed 3", "No such option: --seed; see"),
+        ("fit --epsilon 1", "No such option: --epsilon; see"),
+        ("reproduce --states a", "No such option: --states; see"),
+        ("xyzzy", "No such command 'xyzzy'; see"),
     ],
 )
 def test_only_a_close_word_is_suggested(line: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:

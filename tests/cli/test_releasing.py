@@ -398,7 +398,10 @@ def test_a_release_by_parts(given: list[str], printed: Printed, released: Releas
     assert "2 answers, listed below" in printed("statement", "answers.json")
     shown = printed("budget", "show", "--ledger", "sqlite:///budget.db")
     assert "for district = 'B'" in shown
-    assert "go together" in printed(*given, "--by-column", "district", "--epsilon", "1", status=2)
+    assert "--by-column 'district' needs --by-cells" in printed(
+        *given, "--by-column", "district", "--epsilon", "1", status=2
+    )
+    assert "not valid JSON" in printed(*given, *BY, '{"district": ["A"', "--epsilon", "1", status=2)
     assert "refused" in printed(*given, *BY, "A,C", "--epsilon", "0.5", status=2)
 
 

@@ -12,6 +12,7 @@ from bayesdp import errors
 from bayesdp.errors import FrameError
 from tools.docs import documented, reference
 from tools.docs.navigation import ROOT
+from tools.docs.outputs import parted
 
 PAGES = ROOT / "docs" / "api"
 
@@ -84,6 +85,7 @@ def test_what_a_docstring_lacks_is_named(member: object, said: Sequence[str]) ->
             ["tau: how private,", "     in all.", "*rest: others."],
             [":param tau: how private, in all.", ":param *rest: others.", ""],
         ),
+        (["entry, head: of the ledger."], [":param entry: of the ledger.", ":param head: of the ledger.", ""]),
         (["Note: this is", "prose."], ["Note: this is prose.", ""]),
         (["- one", "  and more", "- two"], ["- one", "  and more", "- two", ""]),
         (["    import this"], ["::", "", "    import this", ""]),
@@ -99,3 +101,11 @@ def test_a_docstring_becomes_what_sphinx_reads(lines: list[str], rest: list[str]
 def test_a_backtick_that_is_left_open_is_refused() -> None:
     with pytest.raises(ValueError, match="a backtick is open: Say `x"):
         reference.as_rest(["Say `x."])
+
+
+def test_sentences_beside_a_table_of_text_are_a_piece_of_their_own() -> None:
+    table = "day         total  off by\n----------  -----  ------\n2026-01-01     24      28"
+    after = "Of 20 totals, that after 20 days has the largest error."
+    assert parted(f"So far:\n{table}\n{after}\n") == [(False, "So far:"), (True, table), (False, after)]
+    assert parted(f"$ show\n\n{table}\n$ other") == [(False, "$ show"), (True, table), (False, "$ other")]
+    assert parted("no\n---\ntable\n") == [(False, "no\n---\ntable\n")]

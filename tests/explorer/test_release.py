@@ -57,6 +57,12 @@ def test_a_second_release_is_the_first_again(explored: ExploredFile, priced: Pri
         assert len(ledger.entries("families", "charge")) == 1
 
 
+def test_a_column_that_divides_is_declared_public(priced: PricedAssumptions, signed: Signed) -> None:
+    chosen = replace(CHOSEN, public="family", cells="1,2")
+    order = order_of(ExploredFile("table", "families.csv"), chosen, replace(priced, choices=chosen), signed)
+    assert order.account["public"] == ["family"]
+
+
 def test_the_delta_of_the_page_is_that_of_the_account(
     explored: ExploredFile, priced: PricedAssumptions, signed: Signed
 ) -> None:

@@ -4,6 +4,7 @@ import datetime
 import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import polars
 import pytest
@@ -128,3 +129,53 @@ def test_answers_by_two_clocks_are_a_grid(order: ReleaseOrder, tmp_path: Path) -
     drawn = str(answers_picture(answers))
     assert "14 answers by weekday and hour" in drawn
     assert drawn.count("<rect") == 14
+
+
+@pytest.fixture(scope="module")
+def zoned(tmp_path_factory: pytest.TempPathFactory) -> ExploredFile:
+    path = tmp_path_factory.mktemp("zones") / "zones.parquet"
+    rows, draw = range(240), Random(1)
+    at = [BEGIN + datetime.timedelta(hours=row) for row in rows]
+    table = {"at": at, "zone": ["NS"[row % 2] for row in rows], "on": [draw.random() < 0.4 for _ in rows]}
+    polars.DataFrame(table).write_parquet(path)
+    return ExploredFile.of(path)
+
+
+def test_a_public_column_divides_a_question() -> None:
+    model = OddsChain(9, column="on", states=(False, True))
+    alone = replace(CHOSEN, by="", public="zone", cells="N, S")
+    assert question_of(alone).under(model) == Count("on", equals=True, by="zone", by_cells=["N", "S"])
+    beside = question_of(replace(alone, by="hour")).under(model)
+    assert beside == Count("on", equals=True, by=["hour", "zone"], by_cells={"zone": ["N", "S"]})
+    without_order = replace(alone, order_by="", by="hour")
+    assert without_order.windows == ["zone"]
+
+
+def test_a_public_column_is_declared_and_needs_values(zoned: ExploredFile) -> None:
+    chosen = replace(CHOSEN, by="hour", public="zone", cells="N,S")
+    said = " ".join(meaning(zoned, chosen))
+    assert "one answer for each hour of the day and each listed value of zone" in said
+    assert "You declare that zone is public" in said
+    check_complete(zoned, chosen)
+    for wrong, message in (
+        ({"cells": ""}, "list the values of 'zone'"),
+        ({"cells": "N,,S"}, "list the values of 'zone'"),
+        ({"public": "zoen"}, "has no column 'zoen'; it has"),
+        ({"public": "on"}, "which the noise protects"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            check_complete(zoned, replace(chosen, **wrong))
+    assert replace(chosen, cells="N").looked_at != chosen.looked_at
+
+
+def test_the_release_declares_the_column_public(order: ReleaseOrder, zoned: ExploredFile) -> None:
+    query = Count("on", equals=True, by="zone", by_cells=["N", "S"])
+    by_zone = replace(order, path=zoned.path, query=query, public=("zone",))
+    answers = by_zone.released()
+    assert isinstance(answers, Answers)
+    assert answers.parts == ("N", "S")
+    steps = NextSteps(by_zone.path, {"order_by": ["at"]}, 0.95)
+    assert "public=['zone']" in release_script(by_zone, steps)
+    assert "--by-column zone --by-cells N,S" in release_command(by_zone, steps)
+    assert release_command(by_zone, steps).strip().endswith("--public zone")
+    assert "public" not in order.account

@@ -12,6 +12,7 @@ import pytest
 from bayesdp import MarkovChain
 from bayesdp.diagnostics import Diagnosis
 from bayesdp.experiments.data import load
+from bayesdp.models.diagnosis import today
 
 FILES = Path(__file__).parents[3] / "shared" / "data"
 START = dt.datetime(2023, 1, 1)
@@ -143,7 +144,7 @@ def test_activity_is_no_chain_of_order_one_and_follows_the_clock() -> None:
     assert values["time of day"]["statistic"] == pytest.approx(1211.6, abs=0.05)
     assert values["gaps"]["missing_transitions"] == 5
     assert (diagnosis.table_name, diagnosis.rows, diagnosis.records) == ("activity.csv", 17_568, 15_264)
-    assert diagnosis.date == dt.datetime.now(dt.UTC).date().isoformat()
+    assert diagnosis.date == today()
     assert str(path.parent) not in diagnosis.to_json()
 
 

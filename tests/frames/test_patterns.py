@@ -132,3 +132,21 @@ def test_far_too_many_patterns_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "MOST_STRATA", 1)
     with pytest.raises(RecordsError, match="more than 1 strata"):
         patterns(visits(1), "s", LAYOUT, "drop", reach=1, within=["w"])
+
+
+def test_kinds_are_those_of_the_record_and_of_earlier_ones() -> None:
+    """Each record of the middle of a pattern has the half of the day of itself, and of the two before it."""
+    begun = dt.datetime(2026, 1, 1, 9)
+    times = [begun + dt.timedelta(hours=place) for place in range(8)]
+    frame = pl.DataFrame({"t": times, "s": [0, 1] * 4, "half": [time.hour // 12 for time in times]})
+    for name, later in (("half", 1), ("hour", 12)):
+        seen = patterns(frame, "s", ChainLayout(["t"]), reach=2, within=(name,), effects_within=(name,), earlier=2)
+        kinds = {tuple(seen.kinds[place][0] for place in row) for row in seen.kind.tolist()}
+        expected = [
+            [time.hour // 12 if name == "half" else time.hour for time in times[m - 2 : m + 1]] for m in range(2, 6)
+        ]
+        assert kinds == {tuple(reversed(values)) for values in expected}
+        assert (later,) in seen.kinds
+        assert [seen.strata[place] for place in seen.stratum] == [seen.kinds[row[0]] for row in seen.kind]
+    plain = patterns(frame, "s", ChainLayout(["t"]), reach=2)
+    assert (plain.kinds, plain.kind.tolist()) == (((),), [[0]] * len(plain.count))

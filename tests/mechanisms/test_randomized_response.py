@@ -75,7 +75,7 @@ def test_bits_are_flipped_as_often_as_it_says(tau: float, bit: bool) -> None:
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 17])
 def test_every_position_is_flipped_by_itself(size: int) -> None:
     """Sizes around the bytes that bits are packed into: no position is forgotten, none is moved."""
-    draws = 2_000
+    draws = 500
     mechanism = RandomizedResponseMechanism(1.0)
     bits = np.arange(size) % 3 == 0
     flips = np.array([mechanism.release(bits) ^ bits for _ in range(draws)])

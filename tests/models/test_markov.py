@@ -168,7 +168,7 @@ def test_activity_from_its_file() -> None:
         ({"order_by": ["t", "who"], "state": "state =="}, "cannot read 'state =='"),
         ({"order_by": ["t", "who"], "state": "t >= 0"}, r"row 0 \(False\) is empty: .*smoothing"),
         ({"order_by": ["who", "t"], "state": "who"}, "there is no way from state 2 to state 1"),
-        ({"order_by": "t", "entity": ["who", "role"]}, r"row 0 \('x'\) is empty: the state was never left"),
+        ({"order_by": "t", "entity": ["who", "role"]}, r"row 0 \('x'\) is empty: no record follows this state"),
     ],
 )
 def test_chains_that_cannot_be_estimated(options: dict[str, Any], message: str) -> None:

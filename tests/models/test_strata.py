@@ -284,7 +284,7 @@ def test_memory() -> None:
     assert chain.diagnosis is None
     assert math.exp(chain.log_odds) < odds.odds < 1.5 * math.exp(chain.log_odds)
     assert MarkovChain.fit(frame, state="s", order_by="t", entity="meter", memory=3).table.shape == (2, 2, 2, 2)
-    with pytest.raises(ModelError, match=r"row 0 \(0, 0\) is empty: these states were never followed by another"):
+    with pytest.raises(ModelError, match=r"row 0 \(0, 0\) is empty: no record follows these states"):
         MarkovChain.fit(
             frame.head(3).with_columns(s=pl.Series([0, 1, 1])), state="s", order_by="t", memory=2, smoothing=0
         )

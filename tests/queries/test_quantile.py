@@ -116,8 +116,8 @@ def test_what_it_leaks_is_what_any_mechanism_leaks() -> None:
         ({"at": 0.5, "candidates": "0:10:2:7"}, "such as 0,10,20 or 0:120:5"),
         ({"at": 0.5, "candidates": f"0:{10**18}"}, "from 2 to 1000"),
         ({"at": 1.0, "candidates": [0, 1]}, "at must lie strictly between 0 and 1"),
-        ({"at": [], "candidates": [0, 1]}, "at must hold at least one share"),
-        ({"at": [0.5, 0.5], "candidates": [0, 1]}, "no duplicates"),
+        ({"at": [], "candidates": [0, 1]}, "needs at=, at least one share"),
+        ({"at": [0.5, 0.5], "candidates": [0, 1]}, "none twice"),
         ({"at": 0.5, "candidates": [0, 1], "where": "x > 0"}, "needs a public number of records"),
     ],
 )

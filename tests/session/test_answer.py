@@ -33,7 +33,7 @@ def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
         "It protects one record, not the person behind several: "
         "an attacker who starts at 50 : 50 ends at most at 73.2 : 26.8.",
         "Proven (general) if all records are independent of one another. Model: never diagnosed on a table. "
-        "The statement says more.",
+        "The statement has the details.",
     ]
     assert "repeating it costs nothing" in str(answered(reused=True)).splitlines()[2]
     assert answered()._repr_html_().index(">4250<") < answered()._repr_html_().index(">4248<")
@@ -70,10 +70,10 @@ def test_rounding_dust_does_not_remain(tmp_path: Path) -> None:
     [
         ({}, []),
         ({"records": 310}, []),
-        ({"records": 309}, ["larger than any possible answer: this number says nothing"]),
+        ({"records": 309}, ["larger than any possible answer: this number is useless"]),
         ({"epsilon_total": 20.0}, []),
         ({"epsilon_total": 20.5}, ["ε = 20.5 is hardly a promise any more"]),
-        ({"records": 300, "epsilon_total": 700.0}, ["says nothing", "hardly a promise"]),
+        ({"records": 300, "epsilon_total": 700.0}, ["is useless", "hardly a promise"]),
         ({"diagnosis": DIAGNOSIS}, ["The data contradict the assumption"]),
         ({"diagnosis": {**DIAGNOSIS, "verdict": "fine"}}, []),
     ],

@@ -62,3 +62,14 @@ def test_several_quantiles_come_with_an_interval_each() -> None:
     found = selected(query, exact, NoisyMaxMechanism(1e4, 4, 2 * SELECTIONS), 0.05)
     assert found.value == (10, 30)
     assert found.ends == ((0.0, 10.0), (20.0, 30.0))
+
+
+def test_intervals_and_an_exact_answer_are_printed_in_words() -> None:
+    assert chosen([1.0, 11.0, 12.0, 13.0, 29.0]).spans == "interval: 10 to 20"
+    exact = chosen([0.0] * 9)
+    assert exact.ends == ((0.0, 0.0),)
+    assert exact.off_by == "10 in 95 % of cases"
+    query = Quantile("x", at=[0.25, 0.75], candidates=[0, 10, 20, 30])
+    (tallied,) = tally(polars.DataFrame({"x": [5.0] * 20 + [25.0] * 20}), [query])
+    several = selected(query, tallied, NoisyMaxMechanism(1e4, 4, 2 * SELECTIONS), 0.05)
+    assert several.spans == "interval of each: 0.25: 0 to 10, 0.75: 20 to 30"

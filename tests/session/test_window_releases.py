@@ -96,6 +96,21 @@ def test_an_empty_month_has_noise_or_no_record(session: Session, query: Query) -
     assert [answer.records for answer in answers] == [744, 696, 0, 0]
 
 
+def test_a_wrong_size_of_windows_is_said_and_charges_nothing(session: Session) -> None:
+    with pytest.raises(QueryError, match=r"the mean is not over size = 1440; leave size= out"):
+        session.release_by(Mean("on", bounds=(0, 1), size=1440, by="hour"), epsilon=1.0)
+    assert session.leaked == 0
+
+
+def test_the_warning_names_how_many_windows_noise_drowns(session: Session) -> None:
+    months = Count("on", equals=1, by="month", since="2024-01-01", until="2024-05-01")
+    answers = session.release_by(months, epsilon=1.0)
+    assert answers.warnings == (
+        "The noise is larger than any possible answer in 2 of 4 windows: these numbers are useless.",
+    )
+    assert answers.title.endswith("by month")
+
+
 def test_a_value_that_is_not_listed_is_in_no_answer(session: Session, tmp_path: Path) -> None:
     asked = Count("on", equals=1, by=["district", "hour"], by_cells={"district": ["A", "Z"], "hour": [7, 8]})
     answers = session.release_by(asked, epsilon=1.0)

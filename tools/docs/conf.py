@@ -5,7 +5,6 @@ Building and reading the site needs no network: MathJax comes from an installed 
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import bayesdp
 from tools.docs import navigation, reference
+from tools.docs.outputs import parted
 
 project = "bayesdp"
 author = "The bayesdp maintainers"
@@ -57,9 +57,6 @@ html_theme_options = {"navigation_with_keys": False}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-RULE = re.compile(r"^ *---+(?: +-+)+ *$", re.MULTILINE)
-"""The line below the head of a table of text."""
-
 
 def place(app: Sphinx, name: str, source: list[str]) -> None:
     """Add the navigation to pages that have other pages below them."""
@@ -67,10 +64,21 @@ def place(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def mark(_: Sphinx, tree: nodes.document) -> None:
-    """Mark blocks that show a table of text: their lines must not wrap, while those of sentences do (style.css)."""
-    for block in tree.findall(nodes.literal_block):
-        if RULE.search(block.astext()):
-            block["classes"].append("table-of-text")
+    """Mark tables of text: their lines must not wrap, while those of sentences beside them do (style.css)."""
+    for block in list(tree.findall(nodes.literal_block)):
+        pieces = parted(block.astext())
+        parts = []
+        for number, (table, text) in enumerate(pieces):
+            part = block.copy()
+            part.rawsource = text
+            part += nodes.Text(text)
+            part["classes"] = [
+                *block["classes"],
+                *(["table-of-text"] if table else []),
+                *(["goes-on"] if number < len(pieces) - 1 else []),
+            ]
+            parts.append(part)
+        block.replace_self(parts)
 
 
 def bundle(app: Sphinx, error: Exception | None) -> None:

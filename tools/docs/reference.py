@@ -81,7 +81,7 @@ def as_rest(lines: list[str]) -> list[str]:
         elif all(line.startswith("    ") or not line for line in block):
             rest += ["::", "", *block]
         elif entries:
-            rest += [f":param {name}: {_inline(text)}" for name, text in entries]
+            rest += [f":param {name}: {_inline(text)}" for names, text in entries for name in names.split(", ")]
         elif block[0].startswith(("- ", "1. ")):
             rest += _inline("\n".join(block)).split("\n")
         else:

@@ -12,7 +12,7 @@ from bayesdp._support.display import Block, Code, Displayed, PrintedTable, Secti
 from bayesdp._support.documents import Document
 from bayesdp._support.lazy import warn_renamed
 from bayesdp.advice.next_steps import NextSteps
-from bayesdp.advice.priced_assumption import HARMLESS, NEARLY_FREE, PricedAssumption
+from bayesdp.advice.priced_assumption import HARMLESS, NEARLY_FREE, PricedAssumption, untested
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
@@ -35,8 +35,9 @@ class Advice(Displayed, Document):
     epsilon:     the ε promised.
     beta:        the probability that the error reaches the α of an assumption.
     priced_assumptions: from the strongest to the weakest, each with its cost.
-    recommended: the cheapest that the table does not contradict, or that it contradicts with a change of ε below 10 %;
-                 if it contradicts all, the weakest. None if no noise is enough for any.
+    recommended: the cheapest that the table does not contradict, or that it contradicts with a change of ε below 10 %,
+                 but none that was not tested if one was tested and holds; if the table contradicts all, the weakest.
+                 None if no noise is enough for any.
     shows:       the memory that the table shows, in sentences; empty for a column of numbers.
     table_name:  the name of the table.
     next_steps:  the arguments of `advise`, from which the next steps are written.
@@ -77,21 +78,33 @@ class Advice(Displayed, Document):
             return "No noise is enough for any of these assumptions at this ε; use a larger ε, or name entities."
         if getattr(chosen.model, "protects_several", False):
             return (
-                f"{_capital(chosen.name)}: for less than {NEARLY_FREE:g} times the error of the cheapest assumption it "
-                "needs no fit, assumes nothing about what happens inside, and protects the whole."
+                f"{_capital(chosen.name)}: for less than {NEARLY_FREE:g} times the error of what would be recommended "
+                "otherwise, it needs no fit, assumes nothing about what happens inside, and protects the whole."
             )
         if chosen.suspect and chosen.harmless:
             found = "contradicts it" if chosen.denied else "leaves doubts"
             change = f"but the assumptions that fit the table change ε by less than {100 * HARMLESS:g} %"
             return f"{_capital(chosen.name)}: the table {found}, {change}."
         if chosen.kept:
-            untested = chosen.verdict == Verdict.NOT_TESTED
-            trust = " But the table cannot test it: you must know that it holds." if untested else ""
-            return f"{_capital(chosen.name)}: the cheapest that the table does not contradict.{trust}"
+            return f"{_capital(chosen.name)}: {self._kept(chosen)}"
         finds = "contradicts" if chosen.denied else "contradicts or doubts"
         return (
             f"{_capital(chosen.name)}: the table {finds} every assumption, and this is the weakest. "
             "Decide whether its leakage is acceptable if it is wrong."
+        )
+
+    def _kept(self, chosen: PricedAssumption) -> str:
+        """Return why an assumption is recommended that the table does not contradict."""
+        cheapest = "the cheapest that the table does not contradict."
+        if chosen.verdict == Verdict.NOT_TESTED:
+            return f"{cheapest} But the table cannot test it: you must know that it holds."
+        cheaper = untested(chosen, self.priced_assumptions) if chosen.verdict == Verdict.FINE else None
+        if cheaper is None:
+            return cheapest
+        errors = f"{shown_above(cheaper.alpha or 0.0, 3)} instead of {shown_above(chosen.alpha or 0.0, 3)}"
+        return (
+            f"the cheapest that was tested and holds. With {cheaper.name} the error would be {errors}, but the table "
+            "cannot test that assumption: use it only if you know that it holds."
         )
 
     @property

@@ -116,6 +116,7 @@ def advise(
     order, entities = column_names("order_by", order_by), column_names("entity", entity)
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
+    table.check_names((*order, *entities, *groups))
     place = _TableOptions(table, order, entities, step, missing, record, order_by_text)
     with progress_bar(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None and groups:
@@ -346,6 +347,7 @@ def _states_in_groups(place: _TableOptions, question: Query | None, subject: str
 def _numbers(
     place: _TableOptions, question: Query | None, group: tuple[str, ...], role: str | None, within: tuple[str, ...]
 ) -> _Seen:
+    place.table.check_names(column_names("role", role))
     if question is None or question.column is None:
         raise InvalidInputError(
             params("say what to look at: {state} and {order_by}, or a question about a column of numbers ")

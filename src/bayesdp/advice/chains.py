@@ -12,7 +12,17 @@ import numpy as np
 
 from bayesdp._support.words import listed, plural
 from bayesdp.advice.alternatives import NUMBERS
-from bayesdp.advice.claims import ADDITIVE, BY_DISTANCE, INDEPENDENT, ONE_ODDS, SEPARATE, STEADY, Claim, Evidence
+from bayesdp.advice.claims import (
+    ADDITIVE,
+    BY_CLOCK,
+    BY_DISTANCE,
+    INDEPENDENT,
+    ONE_ODDS,
+    SEPARATE,
+    STEADY,
+    Claim,
+    Evidence,
+)
 from bayesdp.advice.claims import memory as remembers
 from bayesdp.advice.priced_assumption import (
     NoVerdict,
@@ -25,8 +35,9 @@ from bayesdp.advice.priced_assumption import (
 )
 from bayesdp.diagnostics.entities import independent_entities_within
 from bayesdp.diagnostics.markov import CLOCKS
+from bayesdp.diagnostics.odds_series import MOST_DIFFERING, beyond
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
-from bayesdp.diagnostics.report import UntestableError, judge, shown_p
+from bayesdp.diagnostics.report import VIOLATED, UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError, RecordsError
 from bayesdp.frames.checks import shared_times_within
 from bayesdp.frames.clocks import SHOWN
@@ -38,6 +49,7 @@ from bayesdp.models import ChainLayout, MarkovChain, OddsChain, OddsSeries
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict, worst
 from bayesdp.models.memory import tuples
 from bayesdp.models.pair_effects import credible_odds
+from bayesdp.models.states import check_varied
 from bayesdp.models.strata import SPARSE, Stratum, largest_log_odds, merged
 from bayesdp.queries import Count, Query
 from bayesdp.rounding import shown_above
@@ -103,6 +115,7 @@ class ChainEvidence:
         """Count transitions in a few scans of the table, with the step that the table shows."""
         layout = spaced(table, subject, layout)
         strata, first = _stratified(table, subject, layout, missing, within)
+        check_varied(first.states, subject)
         done(1)
         states = len(first.states)
         kinds = max(len(first.strata), 1)
@@ -151,22 +164,8 @@ class ChainEvidence:
         """
         if len(self.first.states) > _MOST_BY_DISTANCE or _dependence(self)[0] == Verdict.FINE:
             return "there are too many states, or records do not depend on one another"
-        layout = self.layout
         try:
-            series = OddsSeries.fit(
-                self.table,
-                state=self.subject,
-                order_by=layout.order_by,
-                entity=layout.entity or None,
-                step=layout.step,
-                order_by_text=layout.order_by_text,
-                within=self.within or None,
-                additive=len(self.first.states) == 2,
-                credibility=self.credibility,
-                missing=self.missing,
-                record=self.record,
-                diagnose=False,
-            )
+            series = self._fitted(additive=len(self.first.states) == 2)
             if series.fitted is None or series.fitted.reach == 1:
                 return "only neighbours depend on one another, given all other records"
             return series, series.diagnose(self.table)
@@ -174,6 +173,51 @@ class ChainEvidence:
             raise
         except BayesDPError as error:
             return str(error)
+
+    @cached_property
+    def differing(self) -> tuple[OddsSeries, Diagnosis, str] | None:
+        """Odds by distance where the effects of the nearest records differ by a clock, their diagnosis, and the clock.
+
+        If the table contradicts effects that are the same at all its readings, but those of farther records are; else
+        None.
+        """
+        if isinstance(self.by_distance, str):
+            return None
+        series, diagnosis = self.by_distance
+        denied = (each for each in diagnosis.findings if each.name in SHOWN and each.verdict == Verdict.VIOLATED)
+        clock, reach = next(denied, None), len(series.odds)
+        for nearest in range(1, min(MOST_DIFFERING, reach) + 1) if clock is not None else ():
+            assert clock is not None
+            if nearest < reach and clock.values.get(beyond(nearest), 0.0) < VIOLATED:
+                continue
+            try:
+                fitted = self._fitted(
+                    additive=series.additive, reach=reach, effects_within=clock.name, effects_up_to=nearest
+                )
+                return fitted, fitted.diagnose(self.table), clock.name
+            except RecordsError:
+                raise
+            except BayesDPError:
+                return None
+        return None
+
+    def _fitted(self, **chosen: Any) -> OddsSeries:
+        """Return odds by distance fitted to the table, without a diagnosis."""
+        layout = self.layout
+        return OddsSeries.fit(
+            self.table,
+            state=self.subject,
+            order_by=layout.order_by,
+            entity=layout.entity or None,
+            step=layout.step,
+            order_by_text=layout.order_by_text,
+            within=self.within or None,
+            credibility=self.credibility,
+            missing=self.missing,
+            record=self.record,
+            diagnose=False,
+            **chosen,
+        )
 
     def more(self, memory: int) -> Remembered | None:
         """Whether the record before the last `memory` ones matters; None if that was not counted."""
@@ -377,10 +421,31 @@ def _by_distance(evidence: ChainEvidence) -> Iterator[PricedAssumption]:
             series,
             claims=claims | {ADDITIVE},
         )
+    if evidence.differing is not None:
+        yield _differing(*evidence.differing, evidence.record)
     plain = _without_adding(series)
     tested = [finding for finding in tested if finding.name != _SIGNS]
     yield PricedAssumption(
         f"odds up to {reach} apart", limits, assumes, *_on_series(plain, tested), plain, claims=claims
+    )
+
+
+def _differing(series: OddsSeries, diagnosis: Diagnosis, clock: str, record: str) -> PricedAssumption:
+    """Return odds by distance where the effects of the nearest records differ by a clock."""
+    assert series.fitted is not None
+    assert series.fitted.by_stratum is not None
+    reach, apart = series.fitted.reach, series.fitted.by_stratum.apart
+    near = "neighbours" if apart == 1 else f"those up to {apart} places apart"
+    adds_up = " What several records say about one adds up." if series.additive else ""
+    name = f"{'additive ' if series.additive else ''}odds up to {reach} apart, differing by {clock}"
+    return PricedAssumption(
+        name,
+        f"the odds given all others have limits up to {reach} {plural(record)} apart, which differ by {clock}",
+        f"Given all other records, those up to {reach} places apart depend on one another, with a limit of the odds "
+        f"ratio for each distance. That of {near} differs by {clock}; the largest counts.{adds_up}",
+        *_on_series(series, [finding for finding in diagnosis.findings if finding.name != _ENTITIES]),
+        series,
+        claims=frozenset({remembers(reach), BY_CLOCK, SEPARATE, *([ADDITIVE] if series.additive else [])}),
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADDITIVE",
+    "BY_CLOCK",
     "BY_DISTANCE",
     "IMPLIES",
     "INDEPENDENT",
@@ -46,6 +47,7 @@ MOMENTS = "the records of one moment are independent of those of every other"
 STEADY = "the probabilities are the same at all times and for all entities"
 ONE_ODDS = "the odds ratio of neighbours has one limit for all times"
 BY_DISTANCE = "given all other records, the odds ratio at each distance has one limit for all times"
+BY_CLOCK = "given all other records, the odds ratio at each distance has a limit that may differ by a clock"
 ADDITIVE = "the effects of earlier records on the log odds add up"
 NORMAL = "the records are jointly normal"
 
@@ -63,6 +65,7 @@ IMPLIES: Mapping[Claim, tuple[Claim, ...]] = {
     INDEPENDENT: (SEPARATE, MOMENTS, ADDITIVE, BY_DISTANCE),
     MOMENTS: (memory(0),),
     STEADY: (ONE_ODDS, BY_DISTANCE),
+    BY_DISTANCE: (BY_CLOCK,),
     **{memory(records): (memory(records + 1),) for records in range(MOST_REMEMBERED)},
 }
 """What follows from a claim directly; `closure` adds what follows from that."""

@@ -17,13 +17,13 @@ from bayesdp.advice.sensitivity_to_assumption import (
     weaker_than,
 )
 from bayesdp.calibration.approximate import ApproximateCalibration
-from bayesdp.calibration.calibrate import Calibration, calibrate
+from bayesdp.calibration.calibrate import Calibration, calibrate, credible_tau
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import ArbitraryGroups, Independent, MarkovChain, Model
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
-from bayesdp.theorems.leakage import Composition
+from bayesdp.theorems.leakage import Composition, report
 from bayesdp.theorems.spend import Release, Spend
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "hopeless",
     "independent_assumption",
     "recommended",
+    "untested",
     "with_price",
     "with_sensitivities",
 ]
@@ -46,6 +47,9 @@ HARMLESS = 0.1
 
 NEARLY_FREE = 1.5
 """Whole groups are recommended if their error is less than this many times that of the cheapest assumption."""
+
+_NO_GAIN = 0.02
+"""The most, as a share of τ, that a chain's estimate may gain over group privacy for its posterior not to be drawn."""
 
 _SHOWN = 3
 """The most leakages under weaker assumptions that are printed."""
@@ -84,6 +88,7 @@ class PricedAssumption:
     consequences: the leakage of that noise if weaker assumptions are true instead.
     claims:       what it claims; it inherits the verdicts on everything that follows from that (`advice/claims.py`).
     relative_error: the error as a share of what is asked; None without an error.
+    credible:     whether the error allows for uncertain estimates; a session then needs the credibility.
     """
 
     name: str
@@ -98,6 +103,7 @@ class PricedAssumption:
     claims: frozenset[Claim] = frozenset()
     relative_error: float | None = None
     error: float | None = None
+    credible: bool = False
 
     @property
     def denied(self) -> bool:
@@ -130,11 +136,6 @@ class PricedAssumption:
 
         chosen = sorted(self.consequences, key=weight, reverse=True)[:_SHOWN]
         return tuple(line for line in self.consequences if line in chosen)
-
-    @property
-    def credible(self) -> bool:
-        """Whether its error allows for uncertain estimates; a session then needs the credibility."""
-        return self.calibration is not None and self.calibration.uncertainty is not None
 
     @property
     def harm(self) -> float | None:
@@ -315,15 +316,33 @@ def _calibrated(
     if assumption.model is None:
         return assumption
     try:
-        if credibility is not None and _soon_drawn(assumption.model):
-            try:
-                credible = calibrate(assumption.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
-                return replace(assumption, calibration=credible)
-            except (CalibrationError, ModelError, InvalidInputError):
-                pass  # nothing is proven for part of the posterior: use the estimate
-        return replace(assumption, calibration=calibrate(assumption.model, query, epsilon=epsilon, beta=beta))
+        if (plain := _forgetting_nothing(assumption.model, query, epsilon, beta)) is not None:
+            return replace(assumption, calibration=plain, credible=False)
+        plain = calibrate(assumption.model, query, epsilon=epsilon, beta=beta)
     except (CalibrationError, NoTheoremAppliesError, ModelError) as error:
         return replace(assumption, reason=f"no noise is known to be enough: {error}")
+    if credibility is None or not _soon_drawn(assumption.model):
+        return replace(assumption, calibration=plain, credible=False)
+    try:
+        tau = credible_tau(plain.leakage, (query,), plain.tau, epsilon, (), credibility)
+    except (CalibrationError, ModelError, InvalidInputError):
+        return replace(assumption, calibration=plain, credible=False)  # nothing is proven for part of the posterior
+    leaked = report(assumption.model, (Release(query, tau),))
+    return replace(assumption, calibration=replace(plain, tau=tau, leakage=leaked), credible=True)
+
+
+def _forgetting_nothing(model: Model, query: Query, epsilon: float, beta: float) -> Calibration | None:
+    """Return the noise by group privacy of a whole chain, if one evaluation shows that no theorem needs much less.
+
+    To calibrate a chain that hardly forgets takes long. Its whole posterior keeps a promise by group privacy.
+    """
+    if not isinstance(model, MarkovChain) or model.length is None or model.gaps:
+        return None
+    if model.length * (1 - model.persistence) > 1:
+        return None
+    plain = calibrate(model, query, epsilon=epsilon, beta=beta, theorem="general")
+    leaked = Composition(model).proven((Release(query, plain.tau * (1 + _NO_GAIN)),))
+    return plain if leaked > epsilon else None
 
 
 def hopeless(assumption: PricedAssumption, query: Query, epsilon: float, beta: float, size: float) -> str:
@@ -408,13 +427,32 @@ def _that_count(later: Sequence[PricedAssumption]) -> set[str]:
 
 
 def recommended(assumptions: Sequence[PricedAssumption]) -> PricedAssumption | None:
-    """Return the cheapest assumption that may be kept.
+    """Return the cheapest assumption that may be kept; one that was tested and holds goes before one that was not.
 
     If there is none, the weakest; None if no noise is enough for any. Assumptions that read fewer records answer
     another question.
     """
     possible = [assumption for assumption in assumptions if assumption.alpha is not None and not assumption.reads_less]
     kept = [assumption for assumption in possible if assumption.kept]
-    if kept:
-        return min(kept, key=lambda assumption: assumption.alpha or 0.0)
-    return possible[-1] if possible else None
+    if not kept:
+        return possible[-1] if possible else None
+    cheapest = min(kept, key=_price)
+    fine = [assumption for assumption in kept if assumption.verdict == Verdict.FINE]
+    return min(fine, key=_price) if fine and cheapest.verdict == Verdict.NOT_TESTED else cheapest
+
+
+def untested(chosen: PricedAssumption, assumptions: Sequence[PricedAssumption]) -> PricedAssumption | None:
+    """Return the cheapest assumption that costs less than the recommended one and was not tested; None without one."""
+    cheaper = [
+        assumption
+        for assumption in assumptions
+        if assumption.verdict == Verdict.NOT_TESTED
+        and assumption.alpha is not None
+        and not assumption.reads_less
+        and assumption.alpha < _price(chosen)
+    ]
+    return min(cheaper, key=_price, default=None)
+
+
+def _price(assumption: PricedAssumption) -> float:
+    return assumption.alpha or 0.0

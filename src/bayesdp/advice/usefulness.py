@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from bayesdp._support.words import counted, listed
 from bayesdp.advice.priced_assumption import PricedAssumption
 from bayesdp.advice.questions import Yardstick
+from bayesdp.calibration.calibrate import Calibration
+from bayesdp.errors import ModelError, NoTheoremAppliesError, TooLargeError
 from bayesdp.models import ArbitraryGroups
 from bayesdp.queries import Quantile, Query
 from bayesdp.queries.windows import CLOCKS, PERIODS
 from bayesdp.rounding import shown_above
+from bayesdp.theorems.leakage import Composition
+from bayesdp.theorems.spend import Release
 
 __all__ = [
     "TRIED",
@@ -120,7 +124,7 @@ def ways_out(
         *_in_windows(options.windows),
         *_coarsened(options.coarser, by),
         *_reading_less(options.reading_less),
-        *_for_more(epsilon, chosen.relative_error, by, priced),
+        *_for_more(chosen, epsilon, by, priced),
     ]
     at_most = f"an error of at most {_percent(USEFUL)} of {by.name}"
     nothing = f"No assumption that the table allows gives a useful answer at ε = {epsilon:g} ({at_most})"
@@ -165,18 +169,35 @@ def _coarsened(coarser: float | None, by: Yardstick) -> Iterator[str]:
         yield f"coarsen the states to two, those asked for and all others (error {error})"
 
 
-def _for_more(epsilon: float, share: float, by: Yardstick, priced: Priced) -> Iterator[str]:
+def _for_more(chosen: PricedAssumption, epsilon: float, by: Yardstick, priced: Priced) -> Iterator[str]:
     """Yield a larger ε at which the same assumption gives a useful answer, with its error.
 
-    Each price takes a calibration, so the first ε that is tried is the one that would do if errors fell as 1/ε.
+    Each price takes a calibration, so no ε is tried at which errors would have to fall faster than 1/ε, nor one below
+    the leakage of noise with a useful error.
     """
+    share, least = chosen.relative_error or 0.0, 0.0
     for times in TRIED:
         if times * USEFUL < min(share, TRIED[-1] * USEFUL):
+            continue
+        least = least or _least_useful(chosen)
+        if times * epsilon < least:
             continue
         alpha = priced(epsilon * times).alpha
         if alpha is not None and by.share(alpha) <= USEFUL:
             yield f"accept ε = {epsilon * times:g} (error {_percent(by.share(alpha))})"
             return
+
+
+def _least_useful(chosen: PricedAssumption) -> float:
+    """Return the leakage of noise with a useful error under the recommended assumption; 0 if it is not known."""
+    plain = chosen.calibration
+    if chosen.model is None or chosen.error is not None or not isinstance(plain, Calibration):
+        return 0.0
+    tau = plain.tau * (chosen.relative_error or 0.0) / USEFUL
+    try:
+        return Composition(chosen.model).proven((Release(plain.query, tau),))
+    except (NoTheoremAppliesError, ModelError, TooLargeError):
+        return 0.0
 
 
 def _percent(share: float) -> str:

@@ -7,7 +7,6 @@ each target in one batch.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 from bayesdp.rounding import down
@@ -31,7 +30,21 @@ _BEYOND = 1.02
 """How far beyond such a line, raised to a power, the next τ is tried if every start leaks too little."""
 
 _COARSE = 1e-3
-"""From this tolerance on, evaluations are so slow that a search ends where lines put the root near enough."""
+"""From this tolerance on, evaluations are so slow that a search follows powers of τ, and ends near enough."""
+
+_POWERS = (0.95, 0.8)
+"""ε grows about like a power of τ between these; the first step up takes the one, the first step down the other."""
+
+_LEAST_POWER, _LARGEST_POWER = 0.4, 1.1
+
+_SHORT = 0.5
+"""How far below the root a power of τ is followed, as a share of the tolerance, so that the promise is kept."""
+
+_NEARBY = 2.0
+"""The power of τ is taken from points whose ε is within this factor of the target."""
+
+_STEPS = 4
+"""How often a power of τ is followed before a bracket is narrowed."""
 
 _WIDE = 2.0**32
 """If the ends of a bracket differ by a larger factor, it is halved at their geometric mean."""
@@ -82,16 +95,17 @@ def searched(
 
     least = math.ulp(0.0)
     learn(starts or [max(share * target, least) for share in _SHARES[:4] for target in targets if at_once])
-    for target in targets:
+    results = _approached(known, learn, targets if starts and tolerance >= _COARSE else (), tolerance)
+    left = [target for target in targets if target not in results]
+    for target in left:
         lowest = min(known, default=least)
         if starts and all(epsilon > target for epsilon in known.values()) and math.isfinite(known[lowest]):
             learn([max(_BELOW * lowest * target / known[lowest], least)])
     for share in _SHARES:
-        low = [target for target in targets if all(epsilon > target for epsilon in known.values())]
+        low = [target for target in left if all(epsilon > target for epsilon in known.values())]
         learn([tau for target in low if (tau := max(share * target, least)) < min(known, default=math.inf)])
-    results: dict[float, float | None] = {}
     narrowing: dict[float, _Narrowing] = {}
-    for target in targets:
+    for target in left:
         limit = max(target, LARGEST_TAU)
         step = _first_step(known, target) if starts else 2.0
         while max(known) < limit and all(epsilon <= target for epsilon in known.values()):
@@ -139,18 +153,50 @@ def _power_share(below: float, epsilon_below: float, above: float, epsilon_above
     return (above - root) / (above - below)
 
 
-def _near_enough(known: Mapping[float, float], target: float, tolerance: float) -> float | None:
-    """Return the largest τ known to keep the target if both lines through its neighbours put the root that near.
+def _approached(
+    known: Mapping[float, float], learn: Callable[[Iterable[float]], None], targets: Sequence[float], tolerance: float
+) -> dict[float, float | None]:
+    """Return τ's that are near enough to the targets after a few steps along powers of τ; none where these miss."""
+    for target in targets:
+        for _ in range(_STEPS):
+            if _near_enough(known, target, tolerance) is None:
+                learn(_by_power(known, target, tolerance))
+    near = {target: _near_enough(known, target, tolerance) for target in targets}
+    return {target: tau for target, tau in near.items() if tau is not None}
 
-    If ε is concave or convex around the root, it is.
-    """
-    ascending = sorted(known)
-    number = bisect_right(ascending, target, key=known.__getitem__) - 1
-    if not 0 < number < len(ascending) - 1:
+
+def _near_enough(known: Mapping[float, float], target: float, tolerance: float) -> float | None:
+    """Return the largest τ known to keep the target if a power of τ through the nearest points puts the root near."""
+    below = max((tau for tau, epsilon in known.items() if epsilon <= target), default=None)
+    if below is None or not known[below] > 0:
         return None
-    lower, tau, higher = ascending[number - 1 : number + 2]
-    rises = (known[tau] - known[lower]) / (tau - lower), (known[higher] - known[tau]) / (higher - tau)
-    return tau if 0 <= target - known[tau] <= tolerance * tau * min(rises) else None
+    missing = math.log(target / known[below])
+    return below if missing <= tolerance * min(_power(known, target) or 0.0, 1.0) else None
+
+
+def _power(known: Mapping[float, float], target: float) -> float | None:
+    """Return the power of τ through the two points that are nearest to the target; None if they are far from it."""
+    near = [tau for tau, epsilon in known.items() if target / _NEARBY <= epsilon <= target * _NEARBY]
+    if len(near) < 2:
+        return None
+    first, second = sorted(near, key=lambda tau: abs(math.log(known[tau] / target)))[:2]
+    return math.log(known[second] / known[first]) / math.log(second / first)
+
+
+def _by_power(known: Mapping[float, float], target: float, tolerance: float) -> list[float]:
+    """Return the τ just below which a power of τ reaches the target; none if it is not between the points known."""
+    usable = [tau for tau, epsilon in known.items() if 0 < epsilon < math.inf]
+    if not usable:
+        return []
+    nearest = min(usable, key=lambda tau: abs(math.log(known[tau] / target)))
+    if nearest < _SHARES[5] * target < known[nearest] * _SHARES[5]:
+        return []  # even next to nothing leaks more than the target
+    power = _power(known, target) or _POWERS[known[nearest] > target]
+    power = min(max(power, _LEAST_POWER), _LARGEST_POWER)
+    reached = nearest * math.pow(target / known[nearest], 1 / power) * (1 - _SHORT * tolerance)
+    below = max((tau for tau, epsilon in known.items() if epsilon <= target), default=0.0)
+    above = min((tau for tau, epsilon in known.items() if epsilon > target), default=math.inf)
+    return [reached] if below < reached < above else []
 
 
 _Narrowing = Generator[float, float | None, float]

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments` and return its exit status."""
     given = list(arguments)
     with naming(given):
-        root = typer.main.get_command(app)
+        root = _with_plain_arguments(typer.main.get_command(app))
     words, command = _chosen(root, given)
     if given == words and hasattr(command, "commands"):
         given.append("--help")
@@ -53,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except typer.TyperException as error:
         usage = _usage(error, command, given[len(words) :])
-        return _refused(f"{usage} ({' '.join(['bayesdp', *words])} --help shows how)")
+        return _refused(f"{usage.removesuffix('.')}; see {' '.join(['bayesdp', *words])} --help")
     except BayesDPError as error:
         status = NO_BUDGET if isinstance(error, BudgetError) else WRONG_INPUT
         return _refused(worded(error.message, options_of(command)), status)
@@ -64,6 +64,26 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _without_output(_refused(f"cannot write the output: {error.strerror}"))
     return status if isinstance(status, int) else 0
+
+
+class _PlainArgument(typer.core.TyperArgument):
+    """An argument that help shows by its name alone: `DATA`, not `{DATA}` and `DATA <str>`."""
+
+    def _usage_display_name(self) -> str:
+        return self.display_name_raw if self.required else super()._usage_display_name()
+
+    def display_type_rich(self, ctx: Any) -> str:
+        return ""
+
+
+def _with_plain_arguments(command: Any) -> Any:
+    """Return a command whose arguments, and those of its subcommands, are shown by their names alone."""
+    for parameter in command.params:
+        if isinstance(parameter, typer.core.TyperArgument):
+            parameter.__class__ = _PlainArgument
+    for subcommand in getattr(command, "commands", {}).values():
+        _with_plain_arguments(subcommand)
+    return command
 
 
 def _chosen(group: Any, arguments: Sequence[str]) -> tuple[list[str], Any]:
@@ -84,7 +104,7 @@ def _usage(error: Any, command: Any, rest: Sequence[str]) -> str:
         option = rest[0] if known and rest else ""
     meant = nearest(option, known)
     message = error.message if error.message and known else error.format_message()
-    return f"{message.removesuffix('.')}; did you mean {meant}?" if meant else message
+    return f"{message.removesuffix('.')} (did you mean {meant}?)" if meant else message
 
 
 def _without_output(status: int) -> int:

@@ -506,7 +506,7 @@ def advise(
 def explore(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; by default, neither."),
+        typer.Argument(metavar="MODEL.json | DATA", help="A model or a table; by default, neither."),
     ] = None,
     port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0 chooses a free one.")] = "0",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from bayesdp._support import validation
 from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.validation import brief, probability
 from bayesdp._support.validation import natural as at_least
@@ -153,8 +154,8 @@ def bounds(option: str, texts: tuple[str, str]) -> tuple[float, float]:
             raise InvalidInputError(
                 f"{option} needs two numbers, LOW HIGH, such as {option} 0 100, but {text} came early"
             )
-    low, high = texts
-    return number(option, low), number(option, high)
+    low, high = (validation.number(option, number(option, text)) for text in texts)
+    return low, high
 
 
 def numbers(option: str, text: str) -> list[float]:

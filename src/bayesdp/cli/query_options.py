@@ -15,7 +15,8 @@ import typer
 from bayesdp._support.validation import Scalar, brief, is_scalar
 from bayesdp._support.words import listed
 from bayesdp.cli import completion, options
-from bayesdp.errors import QueryError
+from bayesdp.cli.wording import nearest
+from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.queries import Count, Query, query_from_dict
 from bayesdp.queries.windows import CLOCKS
 
@@ -67,10 +68,7 @@ class Question:
         entries: dict[str, Any] = {"column": self.column, "where": self.where, "public_filter": self.public_filter}
         clocks = self.by_column is not None and set(self.by_column) <= {*CLOCKS, *self._cells_by_name}
         if (self.by_column is None) != (self.by_cells is None) and not clocks:
-            raise QueryError(
-                "--by-column NAME and --by-cells A,B go together: a public column, and some of its values; only "
-                f"{listed(CLOCKS)} need no values"
-            )
+            raise QueryError(_without_cells(self.by_column))
         divided = {"by": self.by_column, "by_cells": self.by_cells, "since": self.since, "until": self.until}
         entries |= {name: value for name, value in divided.items() if value is not None}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
@@ -88,6 +86,16 @@ class Question:
         """Whether --where alone determines what is counted: no value is given, and the model has no states."""
         named = self.column is not None or self.states is not None or bool(model.states)
         return issubclass(query_type, Count) and self.where is not None and not named
+
+
+def _without_cells(columns: list[str] | None) -> str:
+    """Return what is missing: the column of the values, or the values of the columns that are no clocks."""
+    if columns is None:
+        return "--by-cells lists the values of --by-column, which is missing; name a public column"
+    column = next(name for name in columns if name not in CLOCKS)
+    meant = nearest(column, CLOCKS)
+    clocks = f"; did you mean the clock {meant}?" if meant else f"; only {listed(CLOCKS)} need no values"
+    return f"--by-column {brief(column)} needs --by-cells A,B, the values of this column from a public list{clocks}"
 
 
 class QueryOptions:
@@ -277,7 +285,11 @@ def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
 def _cells(option: str, text: str) -> list[str] | dict[str, Any]:
     """Parse the values of a column, or a JSON object of those of several."""
     named = _json(text)
-    return named if isinstance(named, dict) else options.split(option, text)
+    if isinstance(named, dict):
+        return named
+    if text.lstrip().startswith("{"):
+        raise InvalidInputError(f'{option} is not valid JSON: {brief(text)}; write it as {{"zone": ["A", "B"]}}')
+    return options.split(option, text)
 
 
 def _end(option: str, text: str) -> Scalar:

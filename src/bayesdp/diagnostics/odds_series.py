@@ -39,10 +39,13 @@ from bayesdp.models.pair_effects import (
 from bayesdp.models.pair_regression import SIMULATED, Counted, fitted_effects, merged_strata, regression, third_order
 from bayesdp.rounding import shown_above
 
-__all__ = ["FURTHER", "SeriesStatistics", "diagnose_series"]
+__all__ = ["FURTHER", "MOST_DIFFERING", "SeriesStatistics", "beyond", "diagnose_series"]
 
 FURTHER = 2
 """How many distances beyond the reach of a model are tested."""
+
+MOST_DIFFERING = 2
+"""Up to which distance a clock's finding says whether effects beyond are equal."""
 
 MATTERS = 1.25
 """A deviation matters if it raises the leakage by this factor."""
@@ -281,55 +284,105 @@ def _signs(statistics: SeriesStatistics, model: OddsSeries) -> Outcome:
 
 
 def _clock(clock: str, seen: Counted, model: OddsSeries, prices: _Prices) -> Finding:
-    """Test whether records depend on one another more strongly at some readings of a clock."""
+    """Test whether records depend on one another more strongly at some readings of a clock.
+
+    Effects that the model lets differ by this clock are left out.
+    """
+    several = None if model.fitted is None else model.fitted.by_stratum
+    apart = several.apart if several is not None and clock in several.within else 0
+    what = f"Do records more than {apart} apart depend" if apart else "Do records depend"
 
     @check(
         clock,
-        f"Do records depend on one another equally strongly whatever the {clock}? (The spread of the readings' own "
+        f"{what} on one another equally strongly whatever the {clock}? (The spread of the readings' own "
         "leakages beside their standard errors: χ² of Cochran.)",
     )
     def examined() -> Outcome:
-        from scipy.special import chdtrc
-
-        pooled = np.array(_fitted(seen, len(model.odds), simulated=_SIMULATED).effects)
+        reach = len(model.odds)
+        if apart >= reach:
+            return by_construction(f"Effects at every distance were fitted by {clock}, and the largest ones count.")
+        pooled = np.array(_fitted(seen, reach, simulated=_SIMULATED).effects)
         gradient = price_gradient(pooled, prices.tau)
-        readings = list(_by_reading(seen, len(model.odds), gradient))
+        readings = list(_by_reading(seen, reach))
         if len(readings) < 2:
             raise UntestableError(f"Too few records at each {clock}.")
-        strengths, variances = np.array([each[1:] for each in readings]).T
-        weights = 1 / variances
-        mean = float(weights @ strengths / weights.sum())
-        freedom = len(readings) - 1
-        statistic = float(weights @ (strengths - mean) ** 2)
-        p_value = float(chdtrc(freedom, statistic))
-        room = float(weights.sum() - (weights**2).sum() / weights.sum())
-        between = max((statistic - freedom) / room, 0.0)
-        kept = between / (between + variances)
-        means, errors = mean + kept * (strengths - mean), np.sqrt(kept * variances)
-        base = float(gradient @ np.ravel(pooled))
+        spread = _Spread.of(readings, _beyond(gradient, apart, reach))
+        base = float(_beyond(gradient, apart, reach) @ np.ravel(pooled))
+        others = np.concatenate([np.log(model.odds)[:apart], log_odds_of(pooled)[apart:]])
 
         def scaled(strength: float) -> float:
-            return prices.of(log_odds_of(pooled) * max(strength / base, 0.0)) / prices.of(log_odds_of(pooled))
+            factors = np.where(np.arange(reach) < apart, 1.0, max(strength / base, 0.0))
+            return prices.of(others * factors) / prices.of(others)
 
-        most, allowed = scaled(float(means.max())), max(scaled(float((means + _WIDTH * errors).max())), 1.0)
-        power = scaled_chi_square(freedom, 1 + (MATTERS - 1) ** 2 * room / freedom, DOUBTFUL)
-        at = readings[int(means.argmax())][0]
+        most, allowed = scaled(float(spread.means.max())), max(scaled(float(spread.upper.max())), 1.0)
+        power = scaled_chi_square(spread.freedom, 1 + (MATTERS - 1) ** 2 * spread.room / spread.freedom, DOUBTFUL)
+        at = readings[int(spread.means.argmax())][0]
         matters = f"At the {clock} with the strongest dependence the data allow ε = {_shown(allowed)} instead of 1."
+        farther = {
+            beyond(nearest): _Spread.of(readings, _beyond(gradient, nearest, reach)).p_value
+            for nearest in range(apart + 1, min(MOST_DIFFERING, reach - 1) + 1)
+        }
         return Outcome.of(
-            judge(p_value, most > MATTERS, power >= ENOUGH_POWER),
-            f"χ² = {statistic:.1f} {on_degrees(freedom)}, {shown_p(p_value)}; strongest at {at}, power {power:.2f}",
-            {"p_value": p_value, "power": power, "epsilon": most, "epsilon_allowed": allowed},
+            judge(spread.p_value, most > MATTERS, power >= ENOUGH_POWER),
+            f"χ² = {spread.statistic:.1f} {on_degrees(spread.freedom)}, {shown_p(spread.p_value)}; strongest at {at}, "
+            f"power {power:.2f}",
+            {"p_value": spread.p_value, "power": power, "epsilon": most, "epsilon_allowed": allowed, **farther},
             fine=f"No {clock} was found to be different. {matters}",
             flagged=f"The dependence differs by {clock}. {matters}",
-            advice=f"Fit the records of each kind of {clock} separately, and take the largest odds.",
+            advice=f"Let more effects differ: effects_within={clock}, effects_up_to={apart + 1}.",
             untested=f"There are too few records to find readings that differ by a quarter. {matters}",
         )
 
     return examined()
 
 
-def _by_reading(seen: Counted, reach: int, gradient: Floats) -> Iterator[tuple[Any, float, float]]:
-    """Yield each reading of the last stratum column with its linearised leakage, and that leakage's variance."""
+def beyond(nearest: int) -> str:
+    """Return the name of the p-value of a clock's test of effects beyond the nearest distances only."""
+    return f"p_value beyond {nearest}"
+
+
+def _beyond(gradient: Floats, nearest: int, reach: int) -> Floats:
+    """Return a gradient with 0 for the effects of the nearest distances."""
+    return np.where(np.arange(len(gradient)) < nearest * len(gradient) // reach, 0.0, gradient)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How far the leakages of a clock's readings, linear in their effects, are apart beside their standard errors.
+
+    means: shrunk towards the mean of all; upper: their one-sided limits of 95 %.
+    room:  by how much the statistic grows with the variance between readings.
+    """
+
+    statistic: float
+    freedom: int
+    means: Floats
+    upper: Floats
+    room: float
+
+    @classmethod
+    def of(cls, readings: Sequence[tuple[Any, Floats, Floats]], gradient: Floats) -> _Spread:
+        """Compare readings, each with its effects and their covariance, in the direction of a gradient."""
+        strengths = np.array([gradient @ effects for _, effects, _ in readings])
+        variances = np.array([gradient @ covariance @ gradient for _, _, covariance in readings])
+        weights = 1 / variances
+        mean, freedom = float(weights @ strengths / weights.sum()), len(readings) - 1
+        statistic = float(weights @ (strengths - mean) ** 2)
+        room = float(weights.sum() - (weights**2).sum() / weights.sum())
+        between = max((statistic - freedom) / room, 0.0)
+        kept = between / (between + variances)
+        means = mean + kept * (strengths - mean)
+        return cls(statistic, freedom, means, means + _WIDTH * np.sqrt(kept * variances), room)
+
+    @property
+    def p_value(self) -> float:
+        from scipy.special import chdtrc
+
+        return float(chdtrc(self.freedom, self.statistic))
+
+
+def _by_reading(seen: Counted, reach: int) -> Iterator[tuple[Any, Floats, Floats]]:
+    """Yield each reading of the last stratum column with its own effects and their covariance."""
     for reading in dict.fromkeys(values[-1] for values in seen.strata):
         chosen = [place for place, values in enumerate(seen.strata) if values[-1] == reading]
         kept = np.isin(seen.stratum, chosen)
@@ -345,7 +398,7 @@ def _by_reading(seen: Counted, reach: int, gradient: Floats) -> Iterator[tuple[A
             found = regression(part, place, reach, simulated=_SIMULATED)
         except ModelError:
             continue
-        yield reading, float(gradient @ found.effects.ravel()), float(gradient @ found.covariance @ gradient)
+        yield reading, found.effects.ravel(), found.covariance
 
 
 def _moving_together(statistics: ChainStatistics) -> Finding:

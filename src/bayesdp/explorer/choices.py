@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from urllib.parse import parse_qsl, urlencode
 
 from bayesdp._support import validation
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query
 
@@ -53,6 +54,7 @@ class Choices:
 
     kind, column, … size:            the question; condition: a comparison, such as "> 0", of the column.
     by, since, until:                the windows of the question: one of `WINDOWS`, and the ends of the order.
+    public, cells:                   a public column that divides the question, too, and its values from a public list.
     start, epsilon, … beta:          the promise or the error to start from; definition: "pure" or, with δ,
                                      "approximate".
     assumed, group_size, … memory:   a model without data.
@@ -69,6 +71,8 @@ class Choices:
     by: str = ""
     since: str = ""
     until: str = ""
+    public: str = ""
+    cells: str = ""
     start: str = "epsilon"
     epsilon: str = "1"
     definition: str = "pure"
@@ -94,8 +98,8 @@ class Choices:
     assumption: str = ""
 
     _LOOKED_AT: ClassVar[tuple[str, ...]] = (
-        "kind", "column", "condition", "values", "low", "high", "size", "by", "since", "until", "order_by",
-        "then_by", "last_by", "entity", "and_entity", "step", "group", "role", "missing",
+        "kind", "column", "condition", "values", "low", "high", "size", "by", "since", "until", "public",
+        "cells", "order_by", "then_by", "last_by", "entity", "and_entity", "step", "group", "role", "missing",
     )  # fmt: skip
 
     @classmethod
@@ -159,12 +163,29 @@ class Choices:
 
     @property
     def windows(self) -> list[str]:
-        """The clocks that divide the question; none without an order.
+        """The clocks and the public column that divide the question; no clocks without an order.
 
-        >>> Choices(order_by="at", by="weekday,hour").windows
-        ['weekday', 'hour']
+        >>> Choices(order_by="at", by="weekday,hour", public="zone").windows
+        ['weekday', 'hour', 'zone']
         """
+        return [*self.clocks, *([self.public] if self.public else [])]
+
+    @property
+    def clocks(self) -> list[str]:
+        """The clocks that divide the question; none without an order."""
         return [name for name in self.by.split(",") if name] if self.order else []
+
+    @property
+    def listed(self) -> list[str]:
+        """The values of the public column; raises InvalidInputError for a list without any, or with an empty one.
+
+        >>> Choices(public="zone", cells="north, south").listed
+        ['north', 'south']
+        """
+        values = [value.strip() for value in self.cells.split(",")]
+        if not all(values):
+            raise InvalidInputError(f"list the values of {brief(self.public)}, separated by commas")
+        return values
 
     @property
     def ends(self) -> tuple[str, str]:

@@ -122,7 +122,8 @@ def release_command(order: ReleaseOrder, steps: NextSteps) -> str:
 
 
 def _word(value: Any) -> str:
-    return shlex.quote(value if isinstance(value, str) else repr(value))
+    text = ",".join(value) if isinstance(value, list) else value
+    return shlex.quote(text if isinstance(text, str) else repr(text))
 
 
 def notebook(title: str, script: str) -> str:

@@ -48,9 +48,12 @@ def _windows(choices: Choices) -> str:
     read = f"Only records {listed([text for text in (begin, end) if text], 'and')} are read." if since or until else ""
     if not choices.windows or choices.by not in WINDOWS:
         return read
+    of_clock = [WINDOWS[choices.by]] if choices.clocks else []
+    of_column = [f"each listed value of {choices.public}"] if choices.public else []
+    declared = f" You declare that {choices.public} is public: anybody may know it of each record." if of_column else ""
     divided = (
-        f"You get one answer for {WINDOWS[choices.by]}. A record is in one of these windows, so all the answers "
-        "together cost as much as one, and each has the error of one."
+        f"You get one answer for {listed([*of_clock, *of_column], 'and')}. A record is in one of these windows, so all "
+        f"the answers together cost as much as one, and each has the error of one.{declared}"
     )
     return f"{divided} {read}".strip()
 
@@ -61,12 +64,12 @@ def _correlated(choices: Choices) -> str:
         apart = (
             f"; records with another {listed(choices.entities, 'or')} do not"
             if choices.entities
-            else "; all records are one chain, since no column tells independent chains apart"
+            else "; all records are one chain, since no column identifies independent chains"
         )
         return f"{together}{apart}."
     if choices.group:
         return f"Records with the same {choices.group} may depend on each other; records of others do not."
-    return "No column orders or groups the records yet, so nothing says which of them may depend on each other."
+    return "No column orders or groups the records yet, so it is not known which of them may depend on each other."
 
 
 def _promise(choices: Choices) -> str:

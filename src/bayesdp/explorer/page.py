@@ -144,16 +144,19 @@ def _question(explored: ExploredFile, choices: Choices) -> Tag:
     ]
     if explored.kind == "table":
         fields.append(_windows(choices))
+        fields.append(_column("public", "One answer for each value of a public column", explored, choices))
+        hint = "Comma-separated, from a public list. A value that is not listed is in no answer."
+        fields.append(tags.div(_text("cells", "Its values", choices, hint=hint), data_after="public"))
     return tags.fieldset(tags.legend("The question"), *fields)
 
 
 def _windows(choices: Choices) -> Tag:
-    """Return the fields that divide a question by the clock or the calendar; they need an order."""
+    """Return the fields that divide a question by the clock or the calendar; these need an order."""
     by = ui.input_select("by", "One answer for", dict(WINDOWS), selected=choices.by)
     ends = "Such as 2012-10-01. Both may be empty, unless you ask by date, week or month."
     return tags.div(
         _field(by, hint="A record is in one window, so all answers together cost as much as one."),
-        tags.div(_text("since", "Records from", choices), _text("until", "to before", choices), class_="pair"),
+        tags.div(_text("since", "Records from", choices), _text("until", "until before", choices), class_="pair"),
         tags.p(ends, class_="hint", style="margin:-.5rem 0 .8rem"),
         data_after="order_by",
     )
@@ -293,7 +296,7 @@ def _visibility() -> str:
     ]
     rules += [
         f'body:has(#{chooser} option[value=""]:checked) [data-after~="{chooser}"]'
-        for chooser in ("order_by", "then_by", "entity")
+        for chooser in ("order_by", "then_by", "entity", "public")
     ]
     rules += [
         f'body:has(input[name="start"][value="{value}"]:checked) [data-start]:not([data-start~="{value}"])'

@@ -109,7 +109,13 @@ class PricedAssumptions:
 def check_complete(explored: ExploredFile, choices: Choices) -> None:
     """Raise InvalidInputError, with what is missing, if the choices do not ask a question about a table yet."""
     counts = choices.kind in Query.kinds() and Query.kinds()[choices.kind].counts_values
-    used = [choices.column, *choices.order, *choices.entities, *([] if counts else [choices.group, choices.role])]
+    used = [
+        choices.column,
+        choices.public,
+        *choices.order,
+        *choices.entities,
+        *([] if counts else [choices.group, choices.role]),
+    ]
     for name in filter(None, used):
         if name not in explored.columns:
             known = name_list(list(explored.columns))
@@ -123,11 +129,15 @@ def check_complete(explored: ExploredFile, choices: Choices) -> None:
             "enter the values to count, or a condition such as > 0; values must be public, so this page does not read "
             "them from the table"
         )
-    for clock in choices.windows:
+    if choices.public and choices.public == choices.column:
+        raise InvalidInputError(
+            f"the answer is about {brief(choices.column)}, which the noise protects, so it cannot divide the answers"
+        )
+    for clock in choices.clocks:
         if clock in explored.columns and not (clock == choices.order[0] and clock in PERIODS):
             raise InvalidInputError(
                 f"the table has a column {clock!r}, so windows by {clock} are its values and not those of a clock. "
-                "This page divides by clocks only: rename the column, or release with --by-column and --by-cells"
+                "Rename the column, or choose it as the public column"
             )
         if clock in PERIODS and not all(choices.ends):
             raise InvalidInputError(
@@ -139,7 +149,7 @@ def check_complete(explored: ExploredFile, choices: Choices) -> None:
 
 def _check_clocks(explored: ExploredFile, choices: Choices) -> None:
     """Raise InvalidInputError if the columns that order the records do not show the clocks of the question."""
-    clocks = [clock for clock in choices.windows if clock not in PERIODS]
+    clocks = [clock for clock in choices.clocks if clock not in PERIODS]
     if not clocks:
         return
     try:

@@ -39,9 +39,17 @@ def question_of(choices: Choices) -> Question:
         size=whole("the number of records", choices.size) if kind.averaged else None,
         own={},
         by_column=choices.windows or None,
+        by_cells=_cells(choices),
         since=since,
         until=until,
     )
+
+
+def _cells(choices: Choices) -> list[str] | dict[str, list[str]] | None:
+    """Return the listed values of the public column; with clocks beside it, by its name."""
+    if not choices.public:
+        return None
+    return {choices.public: choices.listed} if choices.clocks else choices.listed
 
 
 def public_values(choices: Choices, model: Model) -> tuple[Scalar, ...]:

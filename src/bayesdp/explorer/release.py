@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.explorer.choices import Choices, Target, positive
 from bayesdp.explorer.explored_file import ExploredFile
 from bayesdp.explorer.priced_assumptions import PricedAssumptions
-from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict, today
 from bayesdp.session.session import Session
 
 if TYPE_CHECKING:
@@ -64,6 +63,7 @@ class ReleaseOrder:
     by: str
     accept: str | None = None
     credibility: float | None = None
+    public: tuple[str, ...] = ()
 
     @property
     def promised(self) -> dict[str, Any]:
@@ -79,6 +79,7 @@ class ReleaseOrder:
             "missing": None if self.missing == "error" else self.missing,
             "accept": self.accept,
             "credibility": self.credibility,
+            "public": list(self.public) or None,
         }
         given = {name: value for name, value in optional.items() if value is not None}
         return {"dataset": self.dataset, "epsilon": self.budget, "ledger": self.ledger, "by": self.by, **given}
@@ -134,6 +135,7 @@ def order_of(
         _line("your name", signed.name),
         validation.line("the reason", signed.reason.strip()) if denied else None,
         priced_assumptions.advice.next_steps.credibility if credible else None,
+        (choices.public,) if choices.public else (),
     )
 
 
@@ -162,9 +164,8 @@ def _diagnosed(chosen: PricedAssumption, table_name: str, rows: int | None) -> M
         return model
     about = "Does the table follow this assumption? Tested as bayesdp advise tests it."
     finding = Finding(chosen.name, about, "", Verdict(verdict), chosen.shown, "")
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     known = rows or 0
     diagnosis = Diagnosis(
-        model.assumption, (finding,), known, f"{known:,} rows", date=today, table_name=table_name, rows=known
+        model.assumption, (finding,), known, f"{known:,} rows", date=today(), table_name=table_name, rows=known
     )
     return model.with_diagnosis(diagnosis)

@@ -170,7 +170,7 @@ def answers_picture(answers: Answers) -> TagChild:
     names = [name if isinstance(name, tuple) else (name,) for name in answers.parts]
     values = [answer.rounded for answer in answers]
     numbers = [float(value) for value in values if isinstance(value, int | float)]
-    if len(numbers) < len(values):
+    if len(numbers) < len(values) or len(answers.columns) > 2:
         return None
     if len(answers.columns) == 1:
         spans = [answer.interval() for answer in answers]

@@ -121,7 +121,7 @@ def listening(port: int = 0) -> socket.socket:
         opened.bind((HOST, port))
     except (OSError, OverflowError) as error:
         opened.close()
-        why = getattr(error, "strerror", None) or error
+        why = getattr(error, "strerror", None) or "a port is a number from 0 to 65535"
         raise InvalidInputError(f"cannot listen on port {port}: {why}") from None
     return opened
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from bayesdp.frames.patterns import MOST_PATTERNS, Patterns, patterns
 from bayesdp.frames.source import LazyTable, Missing, one_or_zero, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, GAP, Sequences, shown_by_order, transitions
 from bayesdp.models import GaussianGroups, MarkovChain, OddsSeries
+from bayesdp.models.diagnosis import today
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import Moments
 
@@ -146,8 +146,7 @@ def _of_entities(table: LazyTable, model: OddsSeries, layout: ChainLayout) -> Ch
 
 def _dated(diagnosis: Diagnosis, table: LazyTable, rows: int) -> Diagnosis:
     """Return the diagnosis with the date and the name of the table, without its folder, which may be private."""
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return replace(diagnosis, date=today, table_name=Path(table.name).name or table.name, rows=rows)
+    return replace(diagnosis, date=today(), table_name=Path(table.name).name or table.name, rows=rows)
 
 
 def _rule(layout: ChainLayout | GroupLayout) -> Missing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -47,6 +47,8 @@ class Patterns:
     stratum:  for each different pattern, its stratum.
     code:     the states of its 2·reach + 1 records, the first one first, as digits of a number.
     count:    how often it occurred.
+    kinds:    the values of the public columns by which effects differ; one empty tuple without such columns.
+    kind:     for each pattern, the kind of its middle record and of the ones before it, as (pattern, back).
     records:  how many records have a state. Those without a complete neighbourhood are in no pattern.
     longest, gaps, condition: as in `Transitions`.
     """
@@ -61,6 +63,8 @@ class Patterns:
     longest: int
     gaps: bool
     condition: bool = False
+    kinds: tuple[tuple[Scalar, ...], ...] = ((),)
+    kind: Integers = field(default_factory=lambda: np.zeros((0, 1), dtype=np.int64))
 
     @property
     def left_out(self) -> int:
@@ -76,11 +80,14 @@ def patterns(
     *,
     reach: int,
     within: Sequence[str] = (),
+    effects_within: Sequence[str] = (),
+    earlier: int = 0,
 ) -> Patterns:
     """Count every record of a table with the `reach` records on either side of it, inside its engine.
 
-    within: public columns, or hour, weekday and month of an order of times: the strata, by their values at the record
-            in the middle.
+    within:         public columns, or hour, weekday and month of an order of times: the strata, by their values at the
+                    record in the middle.
+    effects_within: some of them, whose values at that record and the `earlier` ones before it are its kinds.
 
     A record without a state is a gap, and so is the time before a record more than `layout.step` after the last one. No
     pattern crosses a gap. Raises FrameError for what `transitions` refuses.
@@ -101,7 +108,8 @@ def patterns(
                 f"{len(states)} states with {reach} records on either side make more than {MOST_PATTERNS} patterns; "
                 "take a shorter reach, or fewer states"
             )
-        counts = _counts(chains, states, reach, within, public, sizes.chains)
+        named = [(name, back) for back in range(earlier + 1 if effects_within else 0) for name in effects_within]
+        counts = _counts(chains, states, reach, [*((name, 0) for name in within), *named], public, sizes.chains)
     relations: Counter[Any] = Counter()
     found: Counter[tuple[Any, ...]] = Counter()
     for key, count in counts.items():
@@ -116,17 +124,32 @@ def patterns(
             f"{having(unplaced, 'record', table.name)} no value of {listed(map(repr, within), 'or')}, and so no "
             "stratum; fill in these columns"
         )
-    strata = sorted({key[:-1] for key in found}, key=stratum_order) or [()]
+    strata = sorted({key[: len(within)] for key in found}, key=stratum_order) or [()]
     if len(strata) > MOST_STRATA:
         raise RecordsError(f"{listed(map(repr, within))} make more than {MOST_STRATA} strata; name fewer columns")
     place = {values: index for index, values in enumerate(strata)}
-    columns = [place[key[:-1]] for key in found], [key[-1] for key in found], list(found.values())
-    stratum, code, times = (np.array(column, dtype=np.int64) for column in columns)
-    order = np.lexsort((code, stratum))
-    stratum, code, times = stratum[order], code[order], times[order]
+    width = max(len(effects_within), 1)
+    begins = range(len(within), len(within) + len(named), width)
+    kinds = sorted({key[begin : begin + width] for key in found for begin in begins}, key=stratum_order) or [()]
+    number = {values: index for index, values in enumerate(kinds)}
+    of_kinds = [[number[key[begin : begin + width]] for key in found] for begin in begins] or [[0] * len(found)]
+    columns = [place[key[: len(within)]] for key in found], [key[-1] for key in found], list(found.values()), *of_kinds
+    table_of = np.array(columns, dtype=np.int64)
+    stratum, code, times, *kind = table_of[:, np.lexsort((*table_of[:2:-1], table_of[1], table_of[0]))]
     gaps = layout.step is None or sizes.lacking > 0 or relations[FOLLOWS] < rows - sizes.chains
     return Patterns(
-        states, reach, tuple(strata), stratum, code, times, rows - sizes.lacking, sizes.longest, gaps, chains.truth
+        states,
+        reach,
+        tuple(strata),
+        stratum,
+        code,
+        times,
+        rows - sizes.lacking,
+        sizes.longest,
+        gaps,
+        chains.truth,
+        tuple(kinds),
+        np.transpose(kind),
     )
 
 
@@ -140,23 +163,31 @@ def _seen(chains: Sequences) -> set[Scalar]:
 
 
 def _counts(
-    chains: Sequences, states: Sequence[Scalar], reach: int, within: Sequence[str], public: Sequence[str], begun: int
+    chains: Sequences,
+    states: Sequence[Scalar],
+    reach: int,
+    named: Sequence[tuple[str, int]],
+    public: Sequence[str],
+    begun: int,
 ) -> Counter[tuple[Any, ...]]:
-    """Count records by the stratum in the middle, the pattern that ends with them, and their relation to the last.
+    """Count records by public values, the pattern that ends with them, and their relation to the last record.
 
-    The code of a pattern is missing or −1 where some of its records do not follow one another. begun: `Sizes.chains`.
+    named: public columns or clocks, each with how far before the middle of the pattern its value counts.
+    begun: `Sizes.chains`.
+
+    The code of a pattern is missing or −1 where some of its records do not follow one another.
     """
     size, steps = len(states), 2 * reach
     chains = replace(chains, along=chains.along.mapped(partial(_with_index, _index(chains, states))))
     windows: dict[str, Window] = {}
     clocks: dict[str, nw.Expr] = {}
-    for i, name in enumerate(within):
+    for i, (name, back) in enumerate(named):
         if name in public:
-            windows[f"k{i}"] = _earlier(f"w{public.index(name)}", reach)
+            windows[f"k{i}"] = _earlier(f"w{public.index(name)}", reach + back)
         else:
-            windows |= {f"m{j}": _earlier(order, reach) for j, order in enumerate(chains.orders)}
-            clocks[f"k{i}"] = shown_by_order(chains, name, "m")
-    names = [*(f"k{i}" for i in range(len(within))), "c"]
+            windows |= {f"m{back}_{j}": _earlier(order, reach + back) for j, order in enumerate(chains.orders)}
+            clocks[f"k{i}"] = shown_by_order(chains, name, f"m{back}_")
+    names = [*(f"k{i}" for i in range(len(named))), "c"]
     if chains.placed_by_order:
         coded: dict[str, Window] = {**windows, "c": partial(_code, size, steps)}
         counts = chains.count_moved(coded, begun, marked=-1, after=clocks, by=names)

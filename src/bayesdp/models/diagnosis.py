@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from bayesdp._support.documents import Document, checked
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
-__all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
+__all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "today", "worst"]
 
 KIND, SCHEMA = "diagnosis", 1
 
@@ -46,8 +47,19 @@ class Verdict(StrEnum):
         return repr(self.value)
 
 
+_now = partial(datetime.datetime.now, datetime.UTC)
+
 _RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
 _MARKS = {Verdict.FINE: "✓", Verdict.NOT_TESTED: "–", Verdict.DOUBTFUL: "?", Verdict.VIOLATED: "✗"}
+
+
+def today() -> str:
+    """Return the date of a diagnosis that is made now, in UTC.
+
+    >>> len(today())
+    10
+    """
+    return _now().date().isoformat()
 
 
 def worst(*verdicts: Verdict) -> Verdict:

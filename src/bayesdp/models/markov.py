@@ -24,7 +24,7 @@ from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities, stationary_of
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.models.posterior import SMALLEST_WEIGHT
-from bayesdp.models.states import check_states
+from bayesdp.models.states import check_states, check_varied
 from bayesdp.rounding import shown_above, shown_below
 
 __all__ = ["MOST_COMPARED", "MarkovChain"]
@@ -168,10 +168,10 @@ class MarkovChain(Chain):
                 name = (
                     f" ({', '.join(brief(states[place]) for place in remembered)})" if len(states) == len(table) else ""
                 )
-                never = "the state was never left" if memory == 1 else "these states were never followed by another"
+                last = "this state" if memory == 1 else "these states"
                 raise ModelError(
-                    f"counts, row {i}{name} is empty: {never}, so nothing is known about what follows "
-                    f"{'it' if memory == 1 else 'them'}; leave it out or give "
+                    f"counts, row {i}{name} is empty: no record follows {last}, so the probabilities of the next one "
+                    "cannot be estimated; leave the row out or give "
                     + param("smoothing")
                     + ", which adds that much to every count"
                 )
@@ -239,6 +239,7 @@ class MarkovChain(Chain):
         table = hooks.call("table.scan", frame)
         layout = hooks.call("table.spacing", table, state, layout)
         counted = hooks.call("table.transitions", table, state, layout, missing, memory=memory)
+        check_varied(counted.states, state)
         chain = cls.from_counts(
             counted.counts,
             memory=memory,

@@ -55,6 +55,13 @@ class Ties(NamedTuple):
         """The number of others on which each position depends."""
         return np.bincount(np.concatenate([self.first, self.second]), minlength=self.size)
 
+    @property
+    def around(self) -> Floats:
+        """The sum of the log odds ratios of each position, rounded up."""
+        ends = np.concatenate([self.first, self.second])
+        sums = np.bincount(ends, weights=np.tile(self.log_odds, 2), minlength=self.size)
+        return np.asarray(sums * (1 + (int(self.degrees.max(initial=0)) + 4) * 2.0**-52))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Network(Model):

@@ -23,8 +23,9 @@ from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
 from bayesdp.models.learnt import Learnt
+from bayesdp.models.learnt_odds import LearntOdds
 from bayesdp.models.odds import log_odds_ratio, odds_above
-from bayesdp.models.states import check_states
+from bayesdp.models.states import check_states, check_varied
 from bayesdp.models.strata import SPARSE, Stratum, credible_log_odds, largest_log_odds, merged, read_strata
 from bayesdp.rounding import log_above, shown_above, shown_below
 
@@ -44,7 +45,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class OddsChain(Chain):
+class OddsChain(LearntOdds[Learnt], Chain):
     """Records form a chain whose neighbours have an odds ratio of at most `odds`, without any other assumption.
 
     The probabilities of values may change with the hour, the weather or the place in the chain, and need not be known.
@@ -231,6 +232,7 @@ class OddsChain(Chain):
         source = hooks.call("table.scan", frame)
         layout = hooks.call("table.spacing", source, state, layout)
         seen = hooks.call("table.transitions", source, state, layout, missing, memory=memory, within=within)
+        check_varied(seen.states, state)
         return cls.from_strata(
             seen.strata or (Stratum(((),), seen.counts),),
             within=within if seen.strata else (),
@@ -295,19 +297,6 @@ class OddsChain(Chain):
     @property
     def estimated(self) -> bool:
         return self.strata is not None
-
-    @property
-    def origin(self) -> str | None:
-        return None if self.learnt is None else self.learnt.origin
-
-    @property
-    def opened_as(self) -> OddsChain:
-        """The chain before the private fit: with the ceiling."""
-        return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
-
-    def with_learnt(self, learnt: Learnt) -> Self:
-        """Return the chain with the odds ratio estimated from noisy counts."""
-        return replace(self, odds=learnt.odds, learnt=learnt)
 
     def learning(self, learnt: Learnt) -> Self:
         """The former name of `with_learnt`; it goes with the next version."""

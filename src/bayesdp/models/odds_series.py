@@ -20,10 +20,11 @@ from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
+from bayesdp.models.learnt_odds import LearntOdds
 from bayesdp.models.learnt_series import LearntSeries
 from bayesdp.models.odds import checked_odds, log_odds_above, odds_above
 from bayesdp.models.pair_effects import PairEffects, credible_odds
-from bayesdp.models.pair_regression import MOST_REACH, best_reach, fitted_effects
+from bayesdp.models.pair_regression import MOST_REACH, best_reach, effects_by_stratum, fitted_effects
 from bayesdp.rounding import shown_above, shown_below
 
 __all__ = ["OddsSeries"]
@@ -39,7 +40,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class OddsSeries(Chain):
+class OddsSeries(LearntOdds[LearntSeries], Chain):
     """Records of a series have bounded odds ratios that depend on their distance, given all other records.
 
     The probabilities of values may change with the hour, the weather or the place in the series, and need not be known.
@@ -77,6 +78,19 @@ class OddsSeries(Chain):
             "Public columns, or hour, weekday or month: values may be more or less frequent at each of their values.",
             "A,B",
             reads="columns",
+        ),
+        FitOption(
+            "effects_within",
+            "Some of the same: what nearby records say about one may differ there, too, and the largest limits count.",
+            "A,B",
+            reads="columns",
+        ),
+        FitOption(
+            "effects_up_to",
+            "The largest distance at which effects may differ.",
+            "K",
+            reads="whole",
+            default="1",
         ),
         FitOption(
             "reach", "The largest distance at which records depend on each other given all others.", "K", default="auto"
@@ -156,6 +170,8 @@ class OddsSeries(Chain):
         entity: str | Sequence[str] | None = None,
         step: float | str | datetime.timedelta | None = None,
         within: str | Sequence[str] | None = None,
+        effects_within: str | Sequence[str] | None = None,
+        effects_up_to: int = 1,
         reach: int | str = "auto",
         additive: bool = False,
         credibility: float = 0.95,
@@ -168,6 +184,11 @@ class OddsSeries(Chain):
 
         within:      public columns, or "hour", "weekday", "month" of an order of times: values may be more or less
                      frequent at each of their values. Strata in which some value is rare are merged, which `summary`
+                     says.
+        effects_within: some of the same (they are added to `within`): what records up to `effects_up_to` places apart
+                     say about one another may differ there, too; a pair belongs to the stratum of the earlier record.
+                     The odds at each distance are then the largest of all strata. Effects of records farther apart are
+                     the same in all. Strata with few records of some pattern are estimated together, which `summary`
                      says.
         reach:       how far apart records still depend on one another given all others; "auto" chooses by the Bayesian
                      information criterion, up to 8.
@@ -190,7 +211,13 @@ class OddsSeries(Chain):
             order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
         credibility = validation.probability("credibility", credibility, ModelError)
-        within, state, chosen = column_names("within", within), column_name("state", state), _reach(reach)
+        differing, state, chosen = (
+            column_names("effects_within", effects_within),
+            column_name("state", state),
+            _reach(reach),
+        )
+        within = tuple(dict.fromkeys((*column_names("within", within), *differing)))
+        apart = validation.natural("effects_up_to", effects_up_to, ModelError)
         source = hooks.call("table.scan", frame)
         layout = hooks.call("table.spacing", source, state, layout)
 
@@ -208,7 +235,24 @@ class OddsSeries(Chain):
                 f"{state!r} has {len(seen.states)} values; effects that add up and push the same way are fitted to "
                 "records with two"
             )
+        if differing and apart > chosen:
+            raise ModelError(
+                f"effects up to {apart} apart cannot differ: records up to {chosen} apart affect one another"
+            )
         fitted = fitted_effects(seen, within)
+        if differing:
+            by_kind = hooks.call(
+                "table.patterns",
+                source,
+                state,
+                layout,
+                missing,
+                reach=chosen,
+                within=within,
+                effects_within=differing,
+                earlier=apart,
+            )
+            fitted = replace(fitted, by_stratum=effects_by_stratum(by_kind, differing, apart))
         series = cls(
             credible_odds(fitted, credibility, additive),
             additive=additive,
@@ -257,19 +301,6 @@ class OddsSeries(Chain):
     @property
     def estimated(self) -> bool:
         return self.fitted is not None
-
-    @property
-    def origin(self) -> str | None:
-        return None if self.learnt is None else self.learnt.origin
-
-    @property
-    def opened_as(self) -> OddsSeries:
-        """The series before the private fit: with the ceiling."""
-        return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
-
-    def with_learnt(self, learnt: LearntSeries) -> Self:
-        """Return the series with the odds ratios estimated from noisy sums."""
-        return replace(self, odds=learnt.odds, learnt=learnt)
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield series from the posterior of the effects."""

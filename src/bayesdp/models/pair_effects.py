@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from bayesdp._support.messages import name_of
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
+from bayesdp.models.effects_by_stratum import EffectsByStratum, table_of_numbers
 from bayesdp.models.layout import column_names
 from bayesdp.models.odds import odds_above
 from bayesdp.models.posterior import chosen_rank, draws_needed
@@ -33,7 +34,11 @@ _EPSILON = 1.0
 """The leakage at which draws are compared."""
 
 _TRIES = 2**9
-"""Draws for each one wanted, before effects of one sign count as contradicted."""
+_TRIES_BY_STRATUM = 2**5
+"""Draws for each one wanted, before effects of one sign count as contradicted; of effects that differ by stratum."""
+
+_FARTHEST = 1e12
+"""How many standard errors from the estimate odds are looked for."""
 
 _STEP = 1e-4
 _DIGITS = 3
@@ -57,6 +62,7 @@ class PairEffects:
     records:    the number of records that were used; left_out: of those without a complete neighbourhood.
     within:     the public columns of the strata.
     merged:     the values of those columns in the strata that were merged into one, because they are sparse.
+    by_stratum: the effects that differ by stratum, if they were fitted; `effects` are those of all strata together.
 
     >>> PairEffects([[1.8], [0.2]], [[0.01, 0], [0, 0.01]], 900).reach
     2
@@ -68,13 +74,14 @@ class PairEffects:
     left_out: int = 0
     within: Sequence[str] = field(default=())
     merged: Sequence[Values] = ()
+    by_stratum: EffectsByStratum | None = None
 
     def __post_init__(self) -> None:
-        effects = _table("effects", self.effects)
+        effects = table_of_numbers("effects", self.effects)
         width = math.isqrt(len(effects[0]))
         if len({len(row) for row in effects}) > 1 or width**2 != len(effects[0]):
             raise ModelError(name_of("effects") + " must be square tables of one size, a row of numbers for each")
-        covariance = _table("covariance", self.covariance)
+        covariance = table_of_numbers("covariance", self.covariance)
         size = len(effects) * width**2
         if len(covariance) != size or any(len(row) != size for row in covariance):
             raise ModelError(name_of("covariance") + f" must be a table of {size} rows and columns")
@@ -91,6 +98,11 @@ class PairEffects:
         ]
         merged = [tuple(validation.scalar("merged", entry, ModelError) for entry in row) for row in rows]
         object.__setattr__(self, "merged", tuple(sorted(merged, key=stratum_order)))
+        several = self.by_stratum
+        if several is not None:
+            near, far = np.array(several.effects).shape[1], len(several.common)
+            if near != several.apart * width**2 or far != len(effects) - several.apart:
+                raise ModelError(name_of("by_stratum") + " must have the effects of the same distances and states")
 
     @property
     def reach(self) -> int:
@@ -108,10 +120,12 @@ class PairEffects:
         return log_odds_of(np.array(self.effects))
 
     def drawn(self, draws: int, generator: np.random.Generator, *, additive: bool) -> Floats:
-        """Draw ln of the odds ratios: [draw][distance]. Of additive effects, all have the assumed signs.
+        """Draw ln of the odds ratios: [draw][distance], the largest of all strata. Additive effects have one sign.
 
-        Raises ModelError if hardly any draw has them.
+        Raises ModelError if hardly any draw has the assumed signs.
         """
+        if self.by_stratum is not None:
+            return self._drawn_by_stratum(self.by_stratum, draws, generator, additive=additive)
         centre, root = np.ravel(self.effects), _root(np.array(self.covariance))
         found: list[Floats] = []
         for _ in range(_TRIES):
@@ -122,6 +136,23 @@ class PairEffects:
             if sum(map(len, found)) >= draws:
                 chosen = np.concatenate(found)[:draws]
                 return log_odds_of(chosen.reshape(draws, self.reach, -1))
+        raise ModelError(_NOT_ALIKE)
+
+    def _drawn_by_stratum(
+        self, several: EffectsByStratum, draws: int, generator: np.random.Generator, *, additive: bool
+    ) -> Floats:
+        found: list[Floats] = []
+        for _ in range(_TRIES_BY_STRATUM):
+            near, far = several.drawn(draws, generator)
+            if additive:
+                signed = (near * self.signs[: several.apart] >= 0).all(axis=(1, 2))
+                signed &= (far * self.signs[several.apart :] >= 0).all(axis=1)
+                near, far = near[signed], far[signed]
+            tables = near.reshape(*near.shape[:2], several.apart, (self.states - 1) ** 2)
+            beyond = far.reshape(len(far), len(several.common), (self.states - 1) ** 2)
+            found.append(np.concatenate([log_odds_of(tables).max(axis=1), log_odds_of(beyond)], axis=1))
+            if sum(map(len, found)) >= draws:
+                return np.concatenate(found)[:draws]
         raise ModelError(_NOT_ALIKE)
 
     @property
@@ -139,7 +170,8 @@ class PairEffects:
         left = f"; {counted(self.left_out, 'record')} without all of them left out" if self.left_out else ""
         names = ", ".join(" ".join(map(str, values)) for values in self.merged)
         merged = f" Sparse strata were merged into one: {listed(self.within)} {names}." if self.merged else ""
-        return f"{fitted}{left}.{merged}"
+        several = "" if self.by_stratum is None else f" {self.by_stratum.called()}"
+        return f"{fitted}{left}.{merged}{several}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object under "fitted" of a model."""
@@ -150,22 +182,21 @@ class PairEffects:
             "left_out": self.left_out,
         }
         entries |= {"within": list(self.within)} if self.within else {}
-        return entries | ({"merged": [list(values) for values in self.merged]} if self.merged else {})
+        entries |= {"merged": [list(values) for values in self.merged]} if self.merged else {}
+        return entries | ({} if self.by_stratum is None else {"by_stratum": self.by_stratum.to_dict()})
 
     @classmethod
     def from_dict(cls, document: object) -> PairEffects:
         """Read it from its JSON object; ModelError for an invalid one."""
         needed = {"effects", "covariance", "records", "left_out"}
-        if not isinstance(document, Mapping) or not needed <= set(document) <= needed | {"within", "merged"}:
+        if not isinstance(document, Mapping) or not needed <= set(document) <= needed | {
+            "within",
+            "merged",
+            "by_stratum",
+        }:
             raise ModelError(f'"fitted" must be an object with {", ".join(sorted(needed))}, not {brief(document)}')
-        return cls(**document)
-
-
-def _table(name: str, value: object) -> tuple[tuple[float, ...], ...]:
-    rows = [validation.items(name, row, ModelError) for row in validation.items(name, value, ModelError)]
-    if not rows or not rows[0]:
-        raise ModelError(name_of(name) + " must be rows of numbers")
-    return tuple(tuple(validation.number(name, entry, ModelError) for entry in row) for row in rows)
+        several = document.get("by_stratum")
+        return cls(**{**document, "by_stratum": None if several is None else EffectsByStratum.from_dict(several)})
 
 
 def _root(covariance: Floats) -> Floats:
@@ -222,34 +253,53 @@ def credible_odds(fitted: PairEffects, credibility: float, additive: bool) -> tu
 
     Draws of the effects are ranked by what a series with these odds leaks (`small_price`), at the τ that costs ε = 1
     under the estimate. The odds are those of the likeliest effects at the chosen rank: on the line from the estimate in
-    the direction covariance × gradient. Draws have a fixed seed.
+    the direction covariance × gradient; of effects that differ by stratum, from the mean of the draws in the direction
+    in which they cost more. Draws have a fixed seed.
     """
     draws = draws_needed(credibility, None, DRAWS)
     generator = np.random.default_rng(_SEED)
     drawn = fitted.drawn(draws, generator, additive=additive)
-    tau = reference_tau(fitted.log_odds)
+    differing = fitted.by_stratum is not None
+    tau = reference_tau(drawn.mean(axis=0) if differing else fitted.log_odds)
     prices = small_price(drawn, tau)
     place = draws - chosen_rank(credibility, draws)
     limit = float(np.partition(prices, place)[place])
-    centre, covariance = np.ravel(fitted.effects), np.array(fitted.covariance)
-
-    def log_odds_at(effects: Floats) -> Floats:
-        kept = np.maximum(effects * fitted.signs, 0) if additive else effects
-        return log_odds_of(kept.reshape(*effects.shape[:-1], fitted.reach, -1))
-
-    gradient = price_gradient(np.array(fitted.effects), tau)
-    direction = covariance @ gradient
-    near, far = 0.0, 1.0 / max(math.sqrt(gradient @ direction), 1e-12)
-    while small_price(log_odds_at((centre + far * direction)[None]), tau)[0] < limit and far < 1e12:
+    along = _along_draws(drawn, prices) if differing else _along_gradient(fitted, additive, tau)
+    near, far = 0.0, 1.0
+    while small_price(along(far)[None], tau)[0] < limit and far < _FARTHEST:
         near, far = far, 2 * far
     for _ in range(40):
         middle = (near + far) / 2
-        below = small_price(log_odds_at((centre + middle * direction)[None]), tau)[0] < limit
-        near, far = (middle, far) if below else (near, middle)
-    odds = tuple(_rounded_up(odds_above([value])) for value in log_odds_at(centre + far * direction).tolist())
+        near, far = (middle, far) if small_price(along(middle)[None], tau)[0] < limit else (near, middle)
+    odds = tuple(_rounded_up(odds_above([value])) for value in along(far).tolist())
     if not all(map(math.isfinite, odds)):
         raise ModelError("the counts leave the odds ratios open without limit; take a shorter reach, or more data")
     return odds
+
+
+def _along_gradient(fitted: PairEffects, additive: bool, tau: float) -> Callable[[float], Floats]:
+    """Return ln of the odds ratios of the likeliest effects so many standard errors of the price above the estimate."""
+    centre, covariance = np.ravel(fitted.effects), np.array(fitted.covariance)
+    gradient = price_gradient(np.array(fitted.effects), tau)
+    direction = covariance @ gradient / max(math.sqrt(gradient @ covariance @ gradient), 1e-12)
+
+    def along(distance: float) -> Floats:
+        effects = centre + distance * direction
+        kept = np.maximum(effects * fitted.signs, 0) if additive else effects
+        return log_odds_of(kept.reshape(fitted.reach, -1))
+
+    return along
+
+
+def _along_draws(drawn: Floats, prices: Floats) -> Callable[[float], Floats]:
+    """Return the mean of draws, and so many standard deviations of the price farther where draws cost more."""
+    centre, above = drawn.mean(axis=0), prices - prices.mean()
+    direction = np.maximum((drawn - centre).T @ above / len(drawn) / max(float(above.std()), 1e-12), 0)
+
+    def along(distance: float) -> Floats:
+        return np.asarray(centre + distance * direction)
+
+    return along
 
 
 def price_gradient(effects: Floats, tau: float) -> Floats:

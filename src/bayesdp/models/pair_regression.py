@@ -17,6 +17,7 @@ import numpy as np
 from bayesdp._support.arrays import Floats, Integers
 from bayesdp._support.validation import Scalar
 from bayesdp.errors import ModelError
+from bayesdp.models.effects_by_stratum import EffectsByStratum
 from bayesdp.models.pair_effects import PairEffects
 from bayesdp.models.strata import SPARSE, Stratum, merged
 
@@ -24,8 +25,10 @@ __all__ = [
     "MOST_REACH",
     "SIMULATED",
     "Counted",
+    "CountedByKind",
     "Regression",
     "best_reach",
+    "effects_by_stratum",
     "fitted_effects",
     "merged_strata",
     "regression",
@@ -113,6 +116,18 @@ class Counted(Protocol):
         """How many records are in no pattern."""
 
 
+class CountedByKind(Counted, Protocol):
+    """The same, with the strata by which effects differ."""
+
+    @property
+    def kinds(self) -> Sequence[tuple[Scalar, ...]]:
+        """The values of the columns by which effects differ."""
+
+    @property
+    def kind(self) -> Integers:
+        """The kind of the middle record of each pattern, and of those before it."""
+
+
 def best_reach(seen: Counted) -> int:
     """Return the reach with the best criterion, all of them on the same records."""
     place, _ = merged_strata(seen)
@@ -144,6 +159,84 @@ def fitted_effects(seen: Counted, within: Sequence[str], *, simulated: int = SIM
     )
 
 
+def effects_by_stratum(
+    seen: CountedByKind, within: Sequence[str], apart: int, *, simulated: int = SIMULATED
+) -> EffectsByStratum:
+    """Fit the series whose effects of records up to `apart` places away differ by kind, the others being the same.
+
+    A pair of records is of the kind of the earlier one. Kinds in which some pair of values is rare are merged.
+
+    Raises ModelError for too few records, if no two kinds remain, and if the counts leave an effect without limit.
+    """
+    place, _ = merged_strata(seen)
+    kinds = _merged_kinds(seen, apart)
+    if len(kinds) < 2:
+        raise ModelError(
+            f"records of some two values up to {apart} apart occur fewer than {SPARSE} times by "
+            f"{' and '.join(within)}, too rarely to fit effects that differ"
+        )
+    of_kind = {values: index for index, stratum in enumerate(kinds) for values in stratum.values}
+    kind = np.array([of_kind[values] for values in seen.kinds])[seen.kind]
+    states, reach, strata = len(seen.states), seen.reach, int(place.max()) + 1
+    width, near = states - 1, apart * (states - 1) ** 2
+    features = partial(_by_kind, states=states, used=reach, apart=apart, kinds=len(kinds))
+    plain = replace(_rows(seen, place, reach, fold=False, kind=kind), features=features)
+    size = len(kinds) * near + (reach - apart) * width**2
+    parameters, _, information = _maximum(plain, strata, width, size)
+    fields, effects = parameters[: strata * width].reshape(strata, width), parameters[strata * width :]
+    if np.abs(effects).max() > _UNBOUNDED:
+        raise ModelError(
+            f"the counts leave the odds ratio by {' and '.join(within)} without limit; take a shorter reach, or strata "
+            "with more records"
+        )
+    situations, records = np.unique(
+        np.stack([plain.stratum, plain.kind[:, 0]], axis=1).repeat(plain.count.astype(np.int64), axis=0),
+        axis=0,
+        return_counts=True,
+    )
+    by_kind, common = effects[: len(kinds) * near].reshape(len(kinds), near), effects[len(kinds) * near :]
+    every = np.concatenate([by_kind, np.tile(common, (len(kinds), 1))], axis=1)
+    shape = (reach, width, width)
+    variances = _variances_of_scores(
+        fields[situations[:, 0]],
+        every[situations[:, 1]].reshape(-1, *shape),
+        reach,
+        partial(_features, states=states, used=reach),
+        simulated,
+    )
+    total = np.zeros_like(information)
+    begin = strata * width
+    for (stratum, number), count, variance in zip(situations.tolist(), records.tolist(), variances, strict=True):
+        index = np.r_[
+            stratum * width : (stratum + 1) * width,
+            begin + number * near : begin + (number + 1) * near,
+            begin + len(kinds) * near : len(total),
+        ]
+        total[np.ix_(index, index)] += count * variance
+    inverse = np.linalg.inv(information)
+    covariance = (inverse @ total @ inverse)[begin:, begin:]
+    return EffectsByStratum(
+        tuple(within),
+        apart,
+        [stratum.values for stratum in kinds],
+        by_kind.tolist(),
+        common.reshape(-1, width**2).tolist(),
+        covariance.tolist(),
+    )
+
+
+def _merged_kinds(seen: CountedByKind, apart: int) -> tuple[Stratum, ...]:
+    """Return the kinds with the number of pairs of each two values, at every distance; rare ones are merged."""
+    states, reach = len(seen.states), seen.reach
+    own = seen.code // states**reach % states
+    counts = np.zeros((len(seen.kinds), apart, states, states), dtype=np.int64)
+    for back in range(1, apart + 1):
+        before = seen.code // states ** (reach + back) % states
+        np.add.at(counts[:, back - 1], (seen.kind[:, back], before, own), seen.count)
+    kept = [Stratum((values,), tuple(table.ravel().tolist())) for values, table in zip(seen.kinds, counts, strict=True)]
+    return merged(kept)
+
+
 def merged_strata(seen: Counted) -> tuple[Integers, tuple[tuple[Scalar, ...], ...]]:
     """Return the place of each stratum once sparse ones are merged, and the values of those that were.
 
@@ -167,12 +260,21 @@ def merged_strata(seen: Counted) -> tuple[Integers, tuple[tuple[Scalar, ...], ..
 
 @dataclass(frozen=True)
 class _Rows:
-    """Patterns: for each the place of its stratum, its records' values and how often it occurred, strata in order."""
+    """Patterns: for each the place of its stratum, its records' values and how often it occurred, strata in order.
+
+    features: what each effect adds to ln of the weight of each value but the first, from the values and `kind`, the
+              places of the kinds of the record and of those before it, if effects differ.
+    """
 
     stratum: Integers
     values: Integers
     count: Floats
-    features: Callable[[Integers], Floats]
+    features: Callable[[Integers, Integers], Floats]
+    kind: Integers
+
+    def plain(self, values: Integers) -> Floats:
+        """Return the features of values of one kind."""
+        return self.features(values, np.zeros((len(values), 0), dtype=np.int64))
 
     @property
     def centre(self) -> Integers:
@@ -199,7 +301,7 @@ def regression(seen: Counted, place: Integers, used: int, *, simulated: int = SI
     fields = parameters[: strata * width].reshape(strata, width)
     effects = parameters[strata * width :].reshape(used, width, width)
     shares: Floats = np.bincount(rows.stratum, weights=rows.count, minlength=strata).astype(np.float64)
-    sandwich = _variance_of_scores(fields, effects, shares, used, rows.features, simulated)
+    sandwich = _variance_of_scores(fields, effects, shares, used, rows.plain, simulated)
     inverse = np.linalg.inv(information)
     covariance = inverse @ sandwich @ inverse
     inner = slice(strata * width, None)
@@ -220,7 +322,7 @@ def third_order(seen: Counted, place: Integers, used: int) -> tuple[Floats, floa
     strata = int(place.max()) + 1
     parameters, _, information = _maximum(rows, strata, 1, used + 1)
     shares: Floats = np.bincount(rows.stratum, weights=rows.count, minlength=strata).astype(np.float64)
-    sandwich = _variance_of_scores(pairs.fields, pairs.effects, shares, reach, rows.features, SIMULATED)
+    sandwich = _variance_of_scores(pairs.fields, pairs.effects, shares, reach, rows.plain, SIMULATED)
     inverse = np.linalg.inv(information)
     return parameters[strata:], math.sqrt(float((inverse @ sandwich @ inverse)[-1, -1]))
 
@@ -242,8 +344,8 @@ def _maximum(rows: _Rows, strata: int, width: int, effects: int) -> tuple[Floats
     return parameters, value, information
 
 
-def _rows(seen: Counted, place: Integers, used: int, *, fold: bool) -> _Rows:
-    """Return the different inner patterns.
+def _rows(seen: Counted, place: Integers, used: int, *, fold: bool, kind: Integers | None = None) -> _Rows:
+    """Return the different inner patterns; with kinds, those that were counted.
 
     fold: put the values of records ℓ apart in order; for the effects of two values only their number matters.
     """
@@ -255,31 +357,55 @@ def _rows(seen: Counted, place: Integers, used: int, *, fold: bool) -> _Rows:
         before, after = digits[:, :used], digits[:, :used:-1]
         ends = np.minimum(before, after), digits[:, [used]], np.maximum(before, after)[:, ::-1]
         inner = np.concatenate(ends, axis=1) @ powers
+    plain = partial(_features, states=states, used=used)
+    if kind is not None:
+        order = np.argsort(place[seen.stratum], kind="stable")
+        digits = inner[order, None] // powers % states
+        return _Rows(place[seen.stratum][order], digits, seen.count[order].astype(np.float64), plain, kind[order])
     keys, which = np.unique(place[seen.stratum] * states**length + inner, return_inverse=True)
     totals: Floats = np.bincount(which, weights=seen.count).astype(np.float64)
     stratum, inner = np.divmod(keys, states**length)
-    return _Rows(stratum, inner[:, None] // powers % states, totals, partial(_features, states=states, used=used))
+    digits, nothing = inner[:, None] // powers % states, np.zeros((len(inner), 0), dtype=np.int64)
+    return _Rows(stratum, digits, totals, plain, nothing)
 
 
-def _features(values: Integers, states: int, used: int) -> Floats:
+def _features(values: Integers, _: Integers | None = None, *, states: int, used: int) -> Floats:
     """Return what each effect adds to ln of the weight of each value but the first: [pattern][value][effect]."""
+    before, after = _sides(values, states, used)
+    return np.asarray((before + after).reshape(len(values), states - 1, -1))
+
+
+def _sides(values: Integers, states: int, used: int) -> tuple[Floats, Floats]:
+    """Return what the effects of records before, and of those after, add: [pattern][value][distance][first][second]."""
     centre, width = values.shape[1] // 2, states - 1
-    features = np.zeros((len(values), width, used, width, width))
+    before, after = np.zeros((2, len(values), width, used, width, width))
     for apart in range(1, used + 1):
-        before, after = values[:, centre - apart], values[:, centre + apart]
         for own in range(1, states):
             for other in range(1, states):
-                features[:, own - 1, apart - 1, other - 1, own - 1] += before == other
-                features[:, own - 1, apart - 1, own - 1, other - 1] += after == other
-    return features.reshape(len(values), width, -1)
+                before[:, own - 1, apart - 1, other - 1, own - 1] = values[:, centre - apart] == other
+                after[:, own - 1, apart - 1, own - 1, other - 1] = values[:, centre + apart] == other
+    return before, after
 
 
-def _with_third(values: Integers, used: int) -> Floats:
+def _by_kind(values: Integers, kind: Integers, *, states: int, used: int, apart: int, kinds: int) -> Floats:
+    """Return the same for effects up to `apart` that differ by the kind of the earlier record, kind by kind."""
+    before, after = _sides(values, states, used)
+    width, every = states - 1, np.arange(len(values))
+    near = np.zeros((len(values), kinds, width, apart, width, width))
+    for back in range(apart):
+        near[every, kind[:, 0], :, back] += after[:, :, back]
+        near[every, kind[:, back + 1], :, back] += before[:, :, back]
+    own = near.swapaxes(1, 2).reshape(len(values), width, -1)
+    common = (before + after)[:, :, apart:].reshape(len(values), width, -1)
+    return np.concatenate([own, common], axis=2)
+
+
+def _with_third(values: Integers, _: Integers | None = None, *, used: int) -> Floats:
     """Return the same for two values, with the number of threes in a row that the record would complete."""
     centre = values.shape[1] // 2
     two, one, next_one, next_two = (values[:, centre + apart] for apart in (-2, -1, 1, 2))
     threes = two * one + one * next_one + next_one * next_two
-    return np.concatenate([_features(values, 2, used), threes[:, None, None].astype(np.float64)], axis=2)
+    return np.concatenate([_features(values, states=2, used=used), threes[:, None, None].astype(np.float64)], axis=2)
 
 
 def _probabilities(logits: Floats) -> tuple[Floats, Floats]:
@@ -299,7 +425,7 @@ def _likelihood(rows: _Rows, strata: int, width: int, parameters: Floats) -> tup
     for begin in range(0, len(rows.count), _AT_ONCE):
         part = slice(begin, begin + _AT_ONCE)
         stratum, count, own = rows.stratum[part], rows.count[part], rows.centre[part]
-        features = rows.features(rows.values[part])
+        features = rows.features(rows.values[part], rows.kind[part])
         logits = fields[stratum] + features @ effects
         chances, first = _probabilities(logits)
         chosen = own[:, None] == np.arange(1, width + 1)
@@ -330,18 +456,34 @@ def _variance_of_scores(
     features_of: Callable[[Integers], Floats],
     simulated: int,
 ) -> Floats:
-    """Return the variance of the sum of all scores, by simulating series of the strata.
+    """Return the variance of the sum of all scores, for effects that all strata have in common."""
+    strata, width = fields.shape
+    variances = _variances_of_scores(
+        fields, np.broadcast_to(effects, (strata, *effects.shape)), reach, features_of, simulated
+    )
+    total = np.zeros((strata * width + len(variances[0]) - width,) * 2)
+    for stratum, variance in enumerate(variances):
+        index = np.r_[stratum * width : (stratum + 1) * width, strata * width : len(total)]
+        total[np.ix_(index, index)] += records[stratum] * variance
+    return total
+
+
+def _variances_of_scores(
+    fields: Floats, effects: Floats, reach: int, features_of: Callable[[Integers], Floats], simulated: int
+) -> list[Floats]:
+    """Return for each stratum the variance that one record adds to the sum of scores, by simulating series.
 
     Scores of records more than the reach apart are uncorrelated, since the mean of each given all other records is 0.
     Features beyond those of the effects have none.
     """
     generator, (strata, width) = np.random.default_rng(_SEED), fields.shape
     series, variances = max(simulated // _LENGTH // strata, 1), []
-    for field, drawn in zip(fields, _simulated(fields, effects, series, generator), strict=True):
+    every = zip(fields, effects, _simulated(fields, effects, series, generator), strict=True)
+    for field, own, drawn in every:
         windows = np.lib.stride_tricks.sliding_window_view(drawn, 2 * reach + 1, axis=1)
         values = windows.reshape(-1, 2 * reach + 1)
         features = features_of(values)
-        chances, _ = _probabilities(field + features[..., : effects.size] @ effects.ravel())
+        chances, _ = _probabilities(field + features[..., : own.size] @ own.ravel())
         left = (values[:, [reach]] == np.arange(1, width + 1)) - chances
         scores = np.concatenate([left, np.einsum("ma,maq->mq", left, features)], axis=1)
         scores = scores.reshape(*windows.shape[:2], -1)
@@ -351,24 +493,23 @@ def _variance_of_scores(
             product = np.tensordot(scores[:, :pairs], scores[:, apart:], 2 * ([0, 1],)) / (series * pairs)
             variance += product if apart == 0 else product + product.T
         variances.append(variance)
-    inner = len(variances[0]) - width
-    total = np.zeros((strata * width + inner,) * 2)
-    for stratum, variance in enumerate(variances):
-        index = np.r_[stratum * width : (stratum + 1) * width, strata * width : len(total)]
-        total[np.ix_(index, index)] += records[stratum] * variance
-    return total
+    return variances
 
 
 def _simulated(fields: Floats, effects: Floats, series: int, generator: np.random.Generator) -> Integers:
-    """Draw stationary series of each stratum, from the transfer matrix of the last records: [stratum][series][time]."""
-    strata, states, reach = len(fields), fields.shape[1] + 1, len(effects)
+    """Draw stationary series of each stratum, from the transfer matrix of the last records: [stratum][series][time].
+
+    effects: for each stratum those of each distance; or those that all strata have in common.
+    """
+    effects = np.broadcast_to(effects, (len(fields), *effects.shape[-3:]))
+    strata, states, reach = len(fields), fields.shape[1] + 1, effects.shape[1]
     blocks = np.arange(states**reach)
     logs = np.zeros((strata, len(blocks), states))
     logs[:, :, 1:] += fields[:, None]
     for apart in range(1, reach + 1):
-        padded = np.zeros((states, states))
-        padded[1:, 1:] = effects[apart - 1]
-        logs += padded[blocks // states ** (apart - 1) % states]
+        padded = np.zeros((strata, states, states))
+        padded[:, 1:, 1:] = effects[:, apart - 1]
+        logs += padded[:, blocks // states ** (apart - 1) % states]
     weights = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
     following = (blocks[:, None] * states + np.arange(states)) % len(blocks)
     offsets = np.arange(strata)[:, None]

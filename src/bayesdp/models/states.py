@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesdp._support.limits import STATES
-from bayesdp.errors import ModelError
+from bayesdp._support.validation import brief
+from bayesdp.errors import ModelError, RecordsError
 
-__all__ = ["check_states"]
+__all__ = ["check_states", "check_varied"]
 
 
 def check_states(**tables: object) -> None:
@@ -30,6 +31,21 @@ def check_states(**tables: object) -> None:
                 f"{name}: {size} states are too many, a model has at most {STATES.value}; merge some of them, or "
                 f"{STATES.advice}"
             )
+
+
+def check_varied(states: Sequence[object], subject: str) -> None:
+    """Raise RecordsError for a column of states that has fewer than two values: nothing can be estimated from it.
+
+    >>> check_varied([False, True], "on")
+    >>> check_varied([True], "on")
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.RecordsError: every record has the same 'on'; a chain is estimated from records with at least two ...
+    """
+    if len(states) < 2:
+        raise RecordsError(
+            f"every record has the same {brief(subject)}; a chain is estimated from records with at least two values"
+        )
 
 
 def _lengths(table: object) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from bayesdp._support import validation
-from bayesdp._support.messages import in_python, name_of, param
+from bayesdp._support.messages import in_python, param
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import QueryError
@@ -58,8 +58,9 @@ class Quantile(Query):
         shares = tuple(validation.probability("at", share, QueryError) for share in _listed("at", self.at))
         if not shares or len(set(shares)) < len(shares):
             raise QueryError(
-                name_of("at")
-                + " must hold at least one share and no duplicates: "
+                f"a {self.kind} needs "
+                + param("at")
+                + ", at least one share of records and none twice, such as "
                 + in_python("at=0.9, or at=[0.25, 0.5, 0.75]", elsewhere=param("at", "0.25,0.5,0.75"))
             )
         object.__setattr__(self, "at", shares)

@@ -220,6 +220,7 @@ class _Entries:
     level: float
     published: str
     off_by: str
+    spans: str | None
 
     theorem: str
     proof: str
@@ -448,6 +449,7 @@ class Answer(_Entries, Displayed, Document):
             f"{_capitalised(self.query.description)}: {self.published}",
             *([] if self.unchecked is None else [self.unchecked]),
             f"Off by less than {self.off_by}.",
+            *([] if self.spans is None else [f"The {shown_below(100 * self.level)} % {self.spans}."]),
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}."
             if self.delta is None
             else f"{cost}; {self.dataset} has used ε = {shown_above(self.epsilon_total)} so far, at δ = {self._delta}; "
@@ -456,7 +458,7 @@ class Answer(_Entries, Displayed, Document):
             if self.delta is None
             else f"{protected} {self.protects}. {self.kept}.",
             f"{self.proven}. Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}"
-            "The statement says more.",
+            "The statement has the details.",
             *([] if self.fitted is None else [self.fitted]),
         ]
         sentences += [self.sensitivity_to_assumption] if self.consequences else []
@@ -550,7 +552,7 @@ class Answer(_Entries, Displayed, Document):
         derived = {name: value for name, value in answer.to_dict().items() if name not in {*_ENTRIES, "warnings"}}
         wrong = sorted(name for name, value in derived.items() if not answer._agrees(read.get(name, value), value))
         if wrong:
-            raise InvalidInputError(f"the answer's {', '.join(wrong)} cannot be right: the rest of it says otherwise")
+            raise InvalidInputError(f"the answer contradicts itself in {', '.join(wrong)}")
         return answer
 
     def _agrees(self, stated: Any, derived: Any) -> bool:

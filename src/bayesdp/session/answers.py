@@ -12,11 +12,13 @@ from bayesdp._support.display import Displayed, PrintedTable, Section, lines, wa
 from bayesdp._support.documents import Document
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import Scalar, brief, plain_number
+from bayesdp._support.words import listed
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Value
 from bayesdp.queries.windows import by_of
 from bayesdp.rounding import shown_above, shown_odds
 from bayesdp.session.answer import Answer
+from bayesdp.session.measurement import NOISE_ALONE, noise_alone
 
 __all__ = ["Answers"]
 
@@ -107,7 +109,10 @@ class Answers(Displayed, Document):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings that stand beside the numbers, each once."""
-        return tuple(dict.fromkeys(warning for answer in self.answers for warning in answer.warnings))
+        drowned = sum(NOISE_ALONE in answer.warnings for answer in self.answers)
+        counts = {NOISE_ALONE: noise_alone(drowned, len(self.answers))}
+        every = dict.fromkeys(warning for answer in self.answers for warning in answer.warnings)
+        return tuple(counts.get(warning, warning) for warning in every)
 
     @property
     def guarantee(self) -> str:
@@ -150,7 +155,7 @@ class Answers(Displayed, Document):
         """What was asked, in words: "The number of records with on = 1, by hour"."""
         query, ends = self.answers[0].query, {(answer.query.since, answer.query.until) for answer in self.answers}
         about = (replace(query, by=None, by_cells=None) if len(ends) == 1 else query.undivided).description
-        return f"{about[:1].upper()}{about[1:]}, by {', '.join(self.columns)}"
+        return f"{about[:1].upper()}{about[1:]}, by {listed(self.columns)}"
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -163,7 +168,7 @@ class Answers(Displayed, Document):
             f"It protects {first.protects}: {shown_odds(self.epsilon_total)}."
             if first.delta is None
             else f"It protects {first.protects}; all ε are at δ = {shown_above(first.delta)}. {first.kept}.",
-            f"{first.proven}. Model: {first.verdict}. The statement says more.",
+            f"{first.proven}. Model: {first.verdict}. The statement has the details.",
             *([] if first.fitted is None else [first.fitted]),
         ]
         return tuple(sentences)

@@ -1,4 +1,4 @@
-"""A fixed account becomes one whose table grows: what the account knows of its rows so far must still hold."""
+"""A fixed account becomes one whose table grows: what the account has recorded of its rows must still hold."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import ceil, ulp
 
 from bayesdp._support import validation
@@ -20,11 +21,20 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.losses import ConcentratedLoss, Loss, PureLoss
 from bayesdp.mechanisms import noise_for
 from bayesdp.noise_sums import NoiseSum
-from bayesdp.queries import Query, Value
+from bayesdp.queries import Quantile, Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
 from bayesdp.theorems.leakage import BETA
 
-__all__ = ["Measurement", "checked_value", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
+__all__ = [
+    "NOISE_ALONE",
+    "Measurement",
+    "checked_value",
+    "last_place",
+    "noise_alone",
+    "shortened",
+    "shortened_accuracy",
+    "warnings_about",
+]
 
 Interval = tuple[float, float]
 
@@ -130,7 +140,18 @@ class Measurement:
     def off_by(self) -> str:
         """The bound on the error of the rounded and the unrounded answer, and how often it holds, as text."""
         figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
+        if isinstance(self.query, Quantile) and self.reach() == 0:  # exact: less than the distance of two candidates
+            figures = f"{min(after - before for before, after in pairwise(self.query.offered)):g}"
         return f"{figures} in {shown_below(100 * self.level)} % of cases"
+
+    @property
+    def spans(self) -> str | None:
+        """The interval of each selected number in words; None for an answer with noise."""
+        if self.ends is None:
+            return None
+        texts = [f"{low:.15g} to {high:.15g}" for low, high in self._selected(self.beta)]
+        named = [f"{name}: {text}" for name, text in zip(self.query.cell_names, texts, strict=True)]
+        return f"interval of each: {', '.join(named)}" if isinstance(self.value, tuple) else f"interval: {texts[0]}"
 
     def shown(self, value: Value) -> str:
         """Return a value as text; the cells of a histogram with their names."""
@@ -283,15 +304,30 @@ def shortened_accuracy(alpha: float, cells: Iterable[float], place: Fraction) ->
     return float_above(ceil((Fraction(alpha) + moved) / place) * place) if moved else alpha
 
 
+NOISE_ALONE = "The noise is larger than any possible answer: this number is useless."
+"""The warning about an answer that its noise may drown."""
+
+
+def noise_alone(drowned: int, of: int) -> str:
+    """Return the warning about several answers that their noise may drown.
+
+    >>> noise_alone(24, 48)
+    'The noise is larger than any possible answer in 24 of 48 windows: these numbers are useless.'
+    """
+    if drowned == of:
+        return "The noise is larger than any possible answer: these numbers are useless."
+    return f"The noise is larger than any possible answer in {drowned} of {of} windows: these numbers are useless."
+
+
 def warnings_about(possible: tuple[Fraction, Fraction], alpha: float, epsilon_total: float) -> tuple[str, ...]:
     """Return the warnings about an answer within a range that may be off by α, once ε has leaked in all.
 
     >>> from bayesdp import Count
     >>> warnings_about(Count("ill", equals=True).possible(100), alpha=300.0, epsilon_total=1.0)
-    ('The noise is larger than any possible answer: this number says nothing.',)
+    ('The noise is larger than any possible answer: this number is useless.',)
     """
     low, high = possible
-    drowned = "The noise is larger than any possible answer: this number says nothing." if alpha > high - low else None
+    drowned = NOISE_ALONE if alpha > high - low else None
     return tuple(warning for warning in (drowned, hardly_a_promise(epsilon_total)) if warning is not None)
 
 

@@ -203,8 +203,8 @@ class CheckedTable:
         if private:
             listed = ", ".join(map(repr, private))
             raise QueryError(
-                f"{what} {listed}, which the account does not name as public; only the holder of the data can do "
-                "that: when the account is opened, with "
+                f"{what} {listed}, which the account does not name as public. Only the holder of the data can declare "
+                "a column public: when the account is opened, with "
                 + param("public", like="[...]")
                 + ", or once afterwards, with: bayesdp budget public --dataset NAME --columns A,B --reason TEXT"
             )
@@ -303,7 +303,7 @@ class CheckedTable:
         if needs_records and foreseen:
             sizes = self._window_sizes(windows, named)
             if not any(sizes):
-                raise QueryError(f"no record of {self.name} is in {named.description}, so it says nothing")
+                raise QueryError(f"{self.name} has no record for {named.description}")
         questions = [
             replace(
                 PreparedQuery.about(window.query, self._question(query, window.query), grid, sensitivity, size),
@@ -320,8 +320,13 @@ class CheckedTable:
         found = self.tally_windows([window.query for window in windows], instead)
         sizes = [tally.counts[0] if instead else tally.records for tally in found]
         for size in sizes:
-            if size and named.averaged:
-                named.of_size(size)
+            if isinstance(named, Averaged) and size and named.size not in (None, size):
+                if self.missing == "drop":
+                    named.of_size(size)
+                raise QueryError(
+                    f"each window has a number of records of its own, so the {named.kind} is not over size = "
+                    f"{named.size}; leave " + param("size") + " out"
+                )
         return sizes
 
     def named_windows(self, query: Query) -> tuple[tuple[tuple[Scalar, ...], str], ...]:
@@ -396,7 +401,8 @@ class CheckedTable:
         for by in self._by_columns(query):
             if by in modelled | self._columns_of(subjects):
                 raise QueryError(f"parts by {by!r} cannot be public, for it holds the values that are protected")
-            self.check_public([by], "the parts are by")
+            self.table.check_names([by])
+            self.check_public([by], "the answers are by")
         self.check_private(*subjects)
         if query.where is None:
             return

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -97,17 +97,44 @@ class PrivateFitSpec(ABC):
 
 
 @dataclass(frozen=True)
-class OddsFitSpec(PrivateFitSpec):
-    """Transition counts of an odds chain, stratum by stratum."""
+class StrataFitSpec(PrivateFitSpec):
+    """What chains and series have in common: sums by public strata, of columns that the model names."""
 
     within: tuple[str, ...]
     strata: tuple[tuple[Scalar, ...], ...]
 
+    about: ClassVar[str]
+    what: ClassVar[str]
+    largest: ClassVar[str]
+
     @classmethod
-    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> OddsFitSpec:
+    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> Self:
         """Return a checked spec; the strata are all that the columns named can hold, seen or not."""
-        within, strata = _public_strata(_only(options, "within", "an odds chain"))
+        within, strata = _public_strata(_only(options, "within", cls.about))
         return cls(tau, credibility, within, strata)
+
+    def _checked_strata(
+        self, checked_table: CheckedTable, model: OddsChain | OddsSeries
+    ) -> tuple[ChainLayout, tuple[Scalar, ...]]:
+        """Return the columns of the model and its public states."""
+        if model.estimated:
+            raise ModelError(f"what can be learnt by a release {self.largest}, not of one that was estimated")
+        if model.subject is None or model.layout is None:
+            raise ModelError(
+                f"the {self.what} does not say which columns it is about; name them by its `located`, or by --state "
+                "and --order-by"
+            )
+        checked_table.check_public((name for name in self.within if name in checked_table.table), "the strata are by")
+        return model.layout, _states(checked_table, model)
+
+
+@dataclass(frozen=True)
+class OddsFitSpec(StrataFitSpec):
+    """Transition counts of an odds chain, stratum by stratum."""
+
+    about: ClassVar[str] = "an odds chain"
+    what: ClassVar[str] = "chain"
+    largest: ClassVar[str] = "is the odds ratio of a chain whose odds ratio is the largest that is possible"
 
     def asks(self) -> Mapping[str, Any]:
         return {"credibility": self.credibility, "within": list(self.within), "strata": set(self.strata)}
@@ -129,24 +156,13 @@ class OddsFitSpec(PrivateFitSpec):
         """Return the chain, its columns, its public states and the shape of the counts."""
         model = checked_table.model
         assert isinstance(model, OddsChain)
-        if model.estimated:
-            raise ModelError(
-                "what can be learnt by a release is the odds ratio of a chain whose odds ratio is the largest that is "
-                "possible, not of one that was estimated"
-            )
-        if model.subject is None or model.layout is None:
-            raise ModelError(
-                "the chain does not say which columns it is about; name them by its `located`, or by --state and "
-                "--order-by"
-            )
-        checked_table.check_public((name for name in self.within if name in checked_table.table), "the strata are by")
-        states = _states(checked_table, model)
+        layout, states = self._checked_strata(checked_table, model)
         shape = (len(self.strata), *(len(states),) * (model.memory + 1))
         if math.prod(map(float, shape)) > MOST_CELLS:
             raise ModelError(
                 f"there are {math.prod(shape)} counts, more than the {MOST_CELLS} that are released at once"
             )
-        return model, model.layout, states, shape
+        return model, layout, states, shape
 
     def prepared(self, checked_table: CheckedTable) -> Prepared:
         model, layout, states, shape = self._checked(checked_table)
@@ -182,17 +198,12 @@ class OddsFitSpec(PrivateFitSpec):
 
 
 @dataclass(frozen=True)
-class SeriesFitSpec(PrivateFitSpec):
+class SeriesFitSpec(StrataFitSpec):
     """Sums of a series of two values, stratum by stratum, and of the products of its records by distance."""
 
-    within: tuple[str, ...]
-    strata: tuple[tuple[Scalar, ...], ...]
-
-    @classmethod
-    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> SeriesFitSpec:
-        """Return a checked spec; the strata are all that the columns named can hold, seen or not."""
-        within, strata = _public_strata(_only(options, "within", "a series of bounded odds"))
-        return cls(tau, credibility, within, strata)
+    about: ClassVar[str] = "a series of bounded odds"
+    what: ClassVar[str] = "series"
+    largest: ClassVar[str] = "are the odds ratios of a series whose odds ratios are the largest that are possible"
 
     def asks(self) -> Mapping[str, Any]:
         return {"credibility": self.credibility, "within": list(self.within)}
@@ -218,26 +229,15 @@ class SeriesFitSpec(PrivateFitSpec):
         """Return the series, its columns and its two public states."""
         model = checked_table.model
         assert isinstance(model, OddsSeries)
-        if model.estimated:
-            raise ModelError(
-                "what can be learnt by a release are the odds ratios of a series whose odds ratios are the largest "
-                "that are possible, not of one that was estimated"
-            )
-        if model.subject is None or model.layout is None:
-            raise ModelError(
-                "the series does not say which columns it is about; name them by its `located`, or by --state and "
-                "--order-by"
-            )
         if len(model.odds) > MOST_REACH:
             raise ModelError(f"a private fit of a series has a reach of at most {MOST_REACH}, not {len(model.odds)}")
-        checked_table.check_public((name for name in self.within if name in checked_table.table), "the strata are by")
-        states = _states(checked_table, model)
+        layout, states = self._checked_strata(checked_table, model)
         if len(states) != 2:
             raise ModelError(
                 f"a private fit of a series is about records with two states, not {len(states)}; take a condition, or "
                 "an odds chain"
             )
-        return model, model.layout, states
+        return model, layout, states
 
     def prepared(self, checked_table: CheckedTable) -> Prepared:
         model, layout, states = self._checked(checked_table)

@@ -222,7 +222,7 @@ class RunningTotals(Displayed, Document):
             f"It protects {promise.protects}: {shown_odds(posting.epsilon_total)}."
             if posting.delta is None
             else f"It protects {promise.protects}; all ε are at δ = {shown_above(posting.delta)}.",
-            f"{promise.proven}. Model: {promise.verdict}. The statement says more.",
+            f"{promise.proven}. Model: {promise.verdict}. The statement has the details.",
             *([] if promise.fitted is None else [promise.fitted]),
         ]
         beside = self.latest.warnings if self.totals else ()

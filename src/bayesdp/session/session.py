@@ -300,10 +300,9 @@ class Session(Displayed):
         if reason is None:
             date, denied = diagnosis.date or "an unknown date", ", ".join(diagnosis.violated)
             raise ModelError(
-                f"the model's diagnosis of {date} says that {diagnosis.table_name} does not follow it (violated: "
-                f"{denied}), so nothing would be proven about a release; take a model the data do not deny, or say "
-                + param("accept", like='"reason"')
-                + ", which the ledger and the statement keep"
+                f"{diagnosis.table_name} contradicts the model, according to its diagnosis of {date} (violated: "
+                f"{denied}), so nothing would be proven about a release; take a model that the data do not contradict, "
+                "or give a reason: " + param("accept", like='"reason"') + ", which the ledger and the statement keep"
             )
         return reason
 

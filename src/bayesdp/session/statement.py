@@ -222,8 +222,7 @@ def _tested(answer: Answer) -> list[Block]:
             (
                 f"{answer.tested}. ",
                 Code("bayesdp diagnose"),
-                " shows what a table says about it, or that there is no test for such a model: then it rests on the "
-                "word of the data holder.",
+                " tests it on a table. If there is no test for such a model, it rests on the word of the data holder.",
             )
         ]
     return [

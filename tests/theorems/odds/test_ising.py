@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,11 +100,7 @@ class TestOddsIsing(TheoremContract):
         (OddsSeries([1.1] * 11, additive=True, states=(0, 1), length=21), COUNT),
         (Network(edges=[(0, 1, 9)]), COUNT),
         (Network(odds=1.5, degree=2), COUNT),
-        (Network(edges=[(i, i + 1, 2) for i in range(20)], additive=True), COUNT),
-        (
-            Network(edges=[(20 * p + i, 20 * p + i + 1, 2 + p) for p in range(5) for i in range(19)], additive=True),
-            COUNT,
-        ),
+        (Network(edges=[(a, b, 1.1) for a, b in itertools.combinations(range(21), 2)], additive=True), COUNT),
     )
 
 
@@ -358,6 +355,16 @@ UNITS = [(logs(1.1, 0.26, 0.18), 4.824, 4.8839), (logs(1.1, 0.5, 0.3, 0.2), 6.90
 def test_reference_values_of_units(odds: list[float], of_fifteen: float, of_any_length: float) -> None:
     assert enumerated_unit(odds, 15, 3, 0.05) / 0.05 == pytest.approx(of_fifteen, abs=5e-4)
     assert proven(additive(odds, unit=3), 0.05) / 0.05 == pytest.approx(of_any_length, abs=5e-5)
+    shown = (Path(__file__).parents[3] / "docs" / "theory" / "odds-ising.md").read_text(encoding="utf-8")
+    assert f"{of_fifteen}·τ" in shown
+    assert f"{of_any_length}·τ" in shown
+
+
+@pytest.mark.parametrize(("odds", "of_fifteen", "of_any_length"), UNITS)
+def test_units_in_longer_series_cost_more(odds: list[float], of_fifteen: float, of_any_length: float) -> None:
+    """So the value of fifteen records is no bound for longer series."""
+    costs = [enumerated_unit(odds, length, 3, 0.05) / 0.05 for length in (9, 13, 17)]
+    assert costs[0] < costs[1] < of_fifteen < costs[2] < of_any_length
 
 
 def test_units_are_summed_along_the_series_as_by_enumeration() -> None:

@@ -15,7 +15,7 @@ from bayesdp._support.arrays import Floats
 from bayesdp.models.network import Network, Ties
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.odds.merging import ROLES, merged, merged_along, work
-from bayesdp.theorems.odds.orders import Step, along, every_target, fronts, least_fill, one_target
+from bayesdp.theorems.odds.orders import MOST_POSITIONS, Step, is_forest, one_target, ways
 from bayesdp.theorems.odds.sweeps import SETS, Weighed, changes_of_sets, changes_of_singles, weighed
 
 __all__ = ["Part", "connected", "parts"]
@@ -23,7 +23,6 @@ __all__ = ["Part", "connected", "parts"]
 _WIDEST = 150
 """The most records of a front."""
 
-_MOST_POSITIONS = 2000
 _MOST_SUMMED = 2**15
 _MOST_ODDS = 2**25
 """The most records summed out, and odds ratios computed, for all targets together."""
@@ -98,46 +97,30 @@ def _bounds(steps: Sequence[Weighed], taus: Floats) -> dict[int, Floats]:
 def parts(network: Network) -> tuple[Part, ...] | str:
     """Return the connected parts of a network that differ, or the reason why records cannot be summed out."""
     ties = network.ties
-    if ties.size > _MOST_POSITIONS:
+    if ties.size > MOST_POSITIONS:
         return (
-            f"it sums out the records of at most {_MOST_POSITIONS:,} positions one after another, not of {ties.size:,}"
+            f"it sums out the records of at most {MOST_POSITIONS:,} positions one after another, not of {ties.size:,}"
         )
     different = list({_key(part): part for part in connected(ties) if part.visible.any()}.values())
-    ways = [_ways(part) for part in different]
-    best = [steps for several in ways for steps in several[:1]]
-    if not all(ways) or sum(map(_odds, best)) > _MOST_ODDS or sum(map(_summed, best)) > _MOST_SUMMED:
+    possible = [sorted(ways(part, _WIDEST), key=_odds) for part in different]
+    best = [steps for several in possible for steps in several[:1]]
+    if not all(possible) or sum(map(_odds, best)) > _MOST_ODDS or sum(map(_summed, best)) > _MOST_SUMMED:
         return "too many records depend on one another at the same time for summing them out one after another"
     few = len(different) <= _FEW
     return tuple(
-        _part(part, several, few and part.size <= _SMALL) for part, several in zip(different, ways, strict=True)
+        _part(part, several, few and part.size <= _SMALL) for part, several in zip(different, possible, strict=True)
     )
 
 
-def _ways(ties: Ties) -> list[list[Step]]:
-    """Return the steps for several orders, those of the least work first; none where fronts are too wide."""
-    possible = [fronts(ties, least_fill(ties, _WIDEST), _WIDEST)]
-    if not _forest(ties):
-        possible.append(fronts(ties, along(ties), _WIDEST))
-    return sorted((every_target(ties, order) for order in possible if order is not None), key=_odds)
-
-
-def _part(ties: Ties, ways: Sequence[Sequence[Step]], thorough: bool) -> Part:
+def _part(ties: Ties, possible: Sequence[Sequence[Step]], thorough: bool) -> Part:
     """Return one connected part, prepared; by all orders, and by deleting and merging, if `thorough`."""
     targets = tuple(np.flatnonzero(ties.visible).tolist())
-    orders = tuple(tuple(weighed(ties, steps)) for steps in (ways if thorough else ways[:1]))
+    orders = tuple(tuple(weighed(ties, steps)) for steps in (possible if thorough else possible[:1]))
     near: tuple[Weighed, ...] = ()
-    if thorough and not _forest(ties):
+    if thorough and not is_forest(ties):
         most = max(kept for kept in range(1, _MOST_MERGED + 1) if len(targets) * work(kept) <= _MOST_ROLES)
         near = tuple(weighed(ties, [one_target(ties, target, most) for target in targets]))
-    ends = np.concatenate([ties.first, ties.second])
-    around = np.bincount(ends, weights=np.concatenate([ties.log_odds, ties.log_odds]), minlength=ties.size)
-    widened = 1 + (int(ties.degrees.max()) + 4) * 2.0**-52
-    return Part(targets, np.asarray(around[list(targets)] * widened), orders, near)
-
-
-def _forest(ties: Ties) -> bool:
-    """Return whether a connected network has no loop; every order by the fewest neighbours is then exact."""
-    return len(ties.log_odds) == ties.size - 1
+    return Part(targets, ties.around[list(targets)], orders, near)
 
 
 def connected(ties: Ties) -> list[Ties]:

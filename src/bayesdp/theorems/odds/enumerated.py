@@ -43,7 +43,7 @@ class Enumerated:
     def of_records(self, tau: float) -> Floats:
         """Return the leakage of each record in the order of positions, rounded up."""
         with np.errstate(over="ignore"):
-            around = np.nextafter((tau + self._around)[self.ties.visible], np.inf)
+            around = np.nextafter((tau + self.ties.around)[self.ties.visible], np.inf)
         if tau > BEYOND_MAGNETS:
             return around
         field = tau / 4
@@ -89,13 +89,6 @@ class Enumerated:
         """The sum of the values of all records for each combination of values."""
         rows = np.arange(2**self.ties.size)
         return np.asarray(sum(2.0 * (rows >> int(place) & 1) - 1 for place in np.flatnonzero(self.ties.visible)))
-
-    @cached_property
-    def _around(self) -> Floats:
-        """The sum of the log odds of each position, rounded up."""
-        ends = np.concatenate([self.ties.first, self.ties.second])
-        sums = np.bincount(ends, weights=np.tile(self.ties.log_odds, 2), minlength=self.ties.size)
-        return np.asarray(sums * (1 + self.ties.size * 2.0**-52))
 
     @property
     def _records(self) -> int:

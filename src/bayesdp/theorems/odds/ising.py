@@ -10,13 +10,13 @@ import numpy as np
 
 from bayesdp._support.arrays import Floats
 from bayesdp.models import Model, Network, OddsSeries
-from bayesdp.models.network import Ties
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE
 from bayesdp.theorems.odds.eliminated import connected
 from bayesdp.theorems.odds.enumerated import MOST_POSITIONS, Enumerated
 from bayesdp.theorems.odds.magnets import BEYOND_MAGNETS, FARTHEST, MOST_TOGETHER, Magnets
+from bayesdp.theorems.odds.narrow import Narrow, narrow
 from bayesdp.theorems.odds.series import Series, SeriesTheorem, network_of
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
@@ -52,12 +52,9 @@ class OddsIsing(SeriesTheorem):
         if not model.additive:
             return "the model does not state that what other records say about one adds up and pushes the same way"
         if isinstance(model, Network):
-            sizes = [ties.size for ties in _different(model)]
-            if max(sizes, default=0) > MOST_POSITIONS:
-                return f"it enumerates the values of at most {MOST_POSITIONS} connected positions, not of {max(sizes)}"
-            if sum(2**size for size in sizes) > _MOST_ROWS:
-                return "it enumerates the values of connected positions, and too many parts of the network differ"
-        elif model.reach > FARTHEST and not _enumerable(model):
+            prepared = _parts(model)
+            return prepared if isinstance(prepared, str) else None
+        if model.reach > FARTHEST and not _enumerable(model):
             return f"records depend on others {model.reach} places away, and it covers {FARTHEST} at most"
         return None
 
@@ -100,7 +97,9 @@ class OddsIsing(SeriesTheorem):
 
     def _of_network(self, network: Network, taus: Floats) -> Floats:
         """Return for each τ the largest leakage of a record; τ where a record depends on no other."""
-        return np.asarray(np.maximum.reduce([taus, *(part.largest(taus) for part in _parts(network))]))
+        prepared = _parts(network)
+        assert not isinstance(prepared, str)
+        return np.asarray(np.maximum.reduce([taus, *(part.largest(taus) for part in prepared)]))
 
     def _of_series(self, model: OddsSeries, taus: Floats) -> Floats:
         magnets = Magnets(model.log_odds, self._agreement)
@@ -120,17 +119,21 @@ class OddsIsing(SeriesTheorem):
         return total
 
 
-@lru_cache(maxsize=64)
-def _different(network: Network) -> tuple[Ties, ...]:
-    """Return the connected parts of a network that differ."""
+@lru_cache(maxsize=8)
+def _parts(network: Network) -> tuple[Enumerated | Narrow, ...] | str:
+    """Return the connected parts of a network that differ, prepared for any τ, or the reason why they cannot be."""
     found = {tuple(array.tobytes() for array in ties): ties for ties in connected(network.ties) if ties.visible.any()}
-    return tuple(found.values())
-
-
-@lru_cache(maxsize=4)
-def _parts(network: Network) -> tuple[Enumerated, ...]:
-    """Return the connected parts of a network that differ, prepared for any τ."""
-    return tuple(Enumerated(ties) for ties in _different(network))
+    enumerable = sum(2**ties.size for ties in found.values() if ties.size <= MOST_POSITIONS) <= _MOST_ROWS
+    prepared: list[Enumerated | Narrow] = []
+    for ties in found.values():
+        part = Enumerated(ties) if enumerable and ties.size <= MOST_POSITIONS else narrow(ties)
+        if part is None:
+            return (
+                f"{ties.size} positions are connected, and too many of them depend on one another at the same time: "
+                f"it enumerates the values of {MOST_POSITIONS}, or sums records out where few are connected at a time"
+            )
+        prepared.append(part)
+    return tuple(prepared)
 
 
 def _enumerable(model: OddsSeries) -> bool:

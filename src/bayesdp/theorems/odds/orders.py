@@ -15,9 +15,23 @@ from numpy.typing import NDArray
 
 from bayesdp.models.network import Ties
 
-__all__ = ["Front", "Step", "along", "every_target", "fronts", "least_fill", "one_target"]
+__all__ = [
+    "MOST_POSITIONS",
+    "Front",
+    "Step",
+    "along",
+    "every_target",
+    "fronts",
+    "is_forest",
+    "least_fill",
+    "one_target",
+    "ways",
+]
 
 Indices = NDArray[np.intp]
+
+MOST_POSITIONS = 2000
+"""The most positions of a network whose records are summed out one after another."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,22 @@ class Step:
     sources: tuple[tuple[int, Indices], ...] = ()
     without: tuple[int, Indices] | None = None
     target: int | None = None
+
+
+def ways(ties: Ties, widest: int) -> list[list[Step]]:
+    """Return the steps that leave each record of a connected network alone in turn, for several orders.
+
+    None where a front, with the record that is summed out, has more than `widest` members.
+    """
+    possible = [fronts(ties, least_fill(ties, widest), widest)]
+    if not is_forest(ties):
+        possible.append(fronts(ties, along(ties), widest))
+    return [every_target(ties, order) for order in possible if order is not None]
+
+
+def is_forest(ties: Ties) -> bool:
+    """Return whether a connected network has no loop; every order by the fewest neighbours is then exact."""
+    return len(ties.log_odds) == ties.size - 1
 
 
 def neighbours(ties: Ties) -> list[set[int]]:

@@ -39,6 +39,9 @@ _UP = 1 + 2.0**-51
 SETS = 2
 """A record is outside a set (0) or in it (1)."""
 
+_MOST_KEPT = 2**12
+"""The most rows of a table whose agreement with other tables is kept for later."""
+
 
 class Weighed(NamedTuple):
     """A step with numbers.
@@ -170,11 +173,17 @@ def sums(values: Floats) -> Floats:
     return total
 
 
-@lru_cache(maxsize=4096)
 def rows(states: int, size: int, where: tuple[int, ...]) -> Indices:
     """Return for every row of a table of `size` records which row of a table of those at `where` it agrees with."""
-    every = np.arange(states**size)
-    row = np.zeros(states**size, dtype=np.intp)
-    for digit, place in enumerate(where):
-        row += every // states**place % states * states**digit
+    return (_kept_rows if states**size <= _MOST_KEPT else _rows)(states, size, where)
+
+
+def _rows(states: int, size: int, where: tuple[int, ...]) -> Indices:
+    worth = {place: states**digit for digit, place in enumerate(where)}
+    row = np.zeros(1, dtype=np.intp)
+    for place in range(size):
+        row = np.concatenate([row + state * worth.get(place, 0) for state in range(states)])
     return row
+
+
+_kept_rows = lru_cache(maxsize=4096)(_rows)
