@@ -40,10 +40,10 @@ def test_what_services_name_is_there() -> None:
 
 
 def test_only_the_door_is_reached_from_outside() -> None:
-    assert [name for name, service in SERVICES.items() if "ports" in service] == ["door"]
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
     reached = {name for name, options in COMPOSE["networks"].items() if not options.get("internal")}
-    assert [name for name, service in SERVICES.items() if set(service["networks"]) & reached] == ["door"]
-    assert set(SERVICES["ledger"]["networks"]) & set(SERVICES["door"]["networks"]) == set()
+    assert [name for name, service in SERVICES.items() if set(service["networks"]) & reached] == ["proxy"]
+    assert set(SERVICES["ledger"]["networks"]) & set(SERVICES["proxy"]["networks"]) == set()
 
 
 def test_the_image_is_a_stage_of_the_dockerfile() -> None:

@@ -130,7 +130,7 @@ def test_charges_in_other_names_are_refused(account: Account) -> None:
         ({"posted": 0.25}, "it posts another ε than that of its release"),
         ({"posted": 0.5, "allowance": {"day": 0.4}}, "it exceeds the allowance of 'ada' that it states"),
         ({"posted": 0.5, "allowance": {"total": 0.4}}, "it exceeds the allowance of 'ada' that it states"),
-        ({"posted": 0.5, "by": None}, "it posts something in nobody's name"),
+        ({"posted": 0.5, "by": None}, "it posts something, but in no name"),
         ({"posted": -1}, "a charge does not say what it posts"),
         ({"posted": 0.5, "request": {"key": "k", "body": "b"}}, "its request was charged before"),
     ],

@@ -155,7 +155,7 @@ def add_token(
     print(text_of(TokenFile(configuration.tokens).add(name, days=valid), as_json))
 
 
-@token_app.command("list", short_help="List the tokens, without what opens a door.")
+@token_app.command("list", short_help="List the tokens, without their secrets.")
 def list_tokens(config: Config = _ARGUMENT, as_json: AsJson = False) -> None:
     """List whose tokens there are, when they were issued and until when they are valid."""
     from bayesdp.server.configuration import read_configuration

@@ -97,7 +97,7 @@ class Postings:
         self.last, self.charges = (entry.number, entry.hash), self.charges + 1
         if not isinstance(by, str):
             self._release = None
-            return None if "posted" not in details else "it posts something in nobody's name"
+            return None if "posted" not in details else "it posts something, but in no name"
         posted = details.get("posted", epsilon)
         wrong = None
         if posted is not None:

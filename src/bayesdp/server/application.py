@@ -314,7 +314,7 @@ def _running(job: Job) -> Response:
 
 
 def _sent(outcome: Outcome, request: Request | None = None) -> Response:
-    """Return the answer to a request; the log learns the type of an exception."""
+    """Return the answer to a request, and note the type of an exception for the log."""
     if request is not None and outcome.error is not None:
         request.scope["bayesdp"]["error"] = outcome.error
     later = {"Retry-After": str(RETRY_AFTER)} if outcome.status == 503 else {}

@@ -1,4 +1,4 @@
-"""Bearer tokens: 256 random bits, shown once; the file keeps their hashes, so it opens no door.
+"""Bearer tokens: 256 random bits, shown once. The file keeps their hashes only, from which no token can be computed.
 
 The file is read again whenever it changes, so a token that was revoked is refused without a restart.
 """
