@@ -29,7 +29,7 @@ def assumptions(advice: bdp.Advice) -> dict[str, PricedAssumption]:
         ("independent", {"independent"}),
         pytest.param("chain", {"chain", "bounded odds"}, marks=pytest.mark.slow),
         pytest.param("clock", {"bounded odds within each hour"}, marks=pytest.mark.slow),
-        pytest.param("two", {"additive odds up to 2 apart"}, marks=pytest.mark.slow),
+        pytest.param("two", {"bounded odds, memory of two within each hour"}, marks=pytest.mark.slow),
     ],
 )
 def test_the_cheapest_assumption_that_holds_is_recommended(

@@ -359,6 +359,8 @@ def hopeless(assumption: PricedAssumption, query: Query, epsilon: float, beta: f
     times = size / alone.accuracy(beta)
     if times <= 1 or times * (1 - model.persistence) > 1 + model.persistence:
         return ""
+    if model.length is not None and model.length * alone.tau / times <= epsilon:
+        return ""  # group privacy of the whole chain is enough
     try:
         leaked = Composition(model).proven((Release(query, alone.tau / times),))
     except (NoTheoremAppliesError, ModelError):
